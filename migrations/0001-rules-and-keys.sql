@@ -1,4 +1,4 @@
--- Tables with the rules of the lifecycle, which append_entries and the triggers read, and keys of the deployment.
+-- Tables with the rules of the lifecycle, and keys of the deployment. append_entries and the triggers read the rules.
 --
 -- Functions are in functions/. They exist before the first migration runs.
 
@@ -6,7 +6,7 @@ set local search_path = tallystick;
 
 create table entry_kinds (
   kind text primary key,
-  record_event boolean not null,          -- creates or changes records, so record_transitions must have a row for it
+  record_event boolean not null,          -- the kind creates or changes records, so record_transitions must have a row for it
   worker_only boolean not null            -- accepted only from the worker's login
 );
 comment on table entry_kinds is
@@ -17,7 +17,7 @@ create table record_states (
   terminal boolean not null
 );
 comment on table record_states is
-  'States of records. No step leaves a terminal one, except verdict-overturned.';
+  'States of records. No step leaves a terminal state, except verdict-overturned.';
 
 create table record_transitions (
   from_state text not null,
@@ -147,7 +147,7 @@ create table master_key_changes (
   server_keys int4 not null,
   webhook_secrets int4 not null,
   api_key_secrets int4 not null,
-  refused int4 not null,                  -- rows that neither key had sealed: left unchanged
+  refused int4 not null,                  -- rows that neither key had sealed; they stay unchanged
   peer_keys int4 not null default 0
 );
 comment on table master_key_changes is
@@ -163,12 +163,12 @@ create table schema_serves (
   serves_from int4 not null check (serves_from <= version)
 );
 comment on table schema_serves is
-  'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/operate/operations.md#upgrading). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
+  'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/operate/operations.md#upgrading). A migration without a row serves only code that knows it. It is a table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
 
 create table guards (
   relation text not null,
   name text not null,
-  always boolean not null,                -- also fires in sessions without triggers (session_replication_role)
+  always boolean not null,                -- the trigger also fires in sessions without triggers (session_replication_role)
   primary key (relation, name)
 );
 comment on table guards is

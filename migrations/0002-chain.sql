@@ -17,14 +17,14 @@ create table ledgers (
   rate_limit_per_second real check (rate_limit_per_second > 0),
   rate_limit_burst int4 check (rate_limit_burst > 0),
   tiles_public boolean not null default false,
-  -- 244 random bits. Postgres has no other source of strong random bits.
+  -- 244 random bits, made by gen_random_uuid, because Postgres has no other source of strong random bits.
   subject_salt bytea not null default uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) check (length(subject_salt) = 32),
   check ((rate_limit_per_second is null) = (rate_limit_burst is null))
 );
 comment on table ledgers is
   'Tenants. Each ledger is one chain, and the unit of isolation.';
 comment on column ledgers.subject_salt is 'Key of the label hashes by which the records of a data subject are found.';
--- Every server reads all public ledgers at once, every 5 s (src/ledgers/public-ledgers.ts).
+-- For the servers: each one reads all public ledgers at once, every 5 s (src/ledgers/public-ledgers.ts).
 create index ledgers_public on ledgers (ledger_id) where tiles_public;
 
 create table chain_heads (
@@ -33,7 +33,7 @@ create table chain_heads (
   chain bytea not null check (length(chain) = 32),
   envelope_kid bytea not null check (length(envelope_kid) = 32),
   closed text check (closed in ('frozen', 'restored', 'moving', 'moved')),
-  -- 'tallystick-chain-v1' || ledger uuid (docs/formats/chain-and-checkpoints.md)
+  -- The chain begins with the hash of 'tallystick-chain-v1' || ledger uuid (docs/formats/chain-and-checkpoints.md).
   check (size > 0 or chain = sha256('\x74616c6c79737469636b2d636861696e2d7631'::bytea || uuid_send(ledger_id)))
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table chain_heads is
@@ -50,7 +50,7 @@ create table ledger_closures (
   closed_at timestamptz not null default now(),
   known_size bigint not null check (known_size > 0),
   known_chain bytea not null check (length(known_chain) = 32),
-  was_frozen boolean not null,            -- frozen again after the acknowledgement
+  was_frozen boolean not null,            -- true: the acknowledgement freezes the ledger again
   restored_seq bigint,
   primary key (ledger_id, known_size, known_chain)
 );
@@ -65,14 +65,14 @@ create table entries (
   subject_id uuid,                        -- the record, batch, agent, key or ledger that the entry is about
   version int4,  -- the record's version after the entry
   item_count int4 check (item_count between 1 and 2048),  -- number of records in a batch
-  prev_seq bigint check (prev_seq < seq), -- the record's previous entry
-  actor_id uuid,                          -- null: system
+  prev_seq bigint check (prev_seq < seq), -- the record's previous entry, if it has one
+  actor_id uuid,                          -- null: the actor is `system`
   key_id uuid,
   recorded_at timestamptz not null,
   leaf bytea not null check (length(leaf) = 32),
   chain bytea not null check (length(chain) = 32),
   envelope bytea check (length(envelope) between 1 and 32768),
-  signer_kid bytea check (length(signer_kid) = 32),  -- null: the ledger's envelope key
+  signer_kid bytea check (length(signer_kid) = 32),  -- null: signed with the ledger's envelope key
   primary key (ledger_id, seq),
   constraint entries_leaf check (leaf = sha256('\x00'::bytea || envelope)),
   constraint entries_batch check ((item_count is not null) = (kind = 'batch-notarized')),
@@ -85,18 +85,18 @@ comment on table entries is
   'The chain: signed envelopes in their order, append-only. An entry never changes, except that the envelope of a notarization leaves for the archive.';
 comment on column entries.subject_id is 'Record, batch, agent, key or ledger that the entry is about.';
 comment on column entries.version is 'Version of the record after the event.';
-comment on column entries.item_count is 'Number of records in a batch; null: not a batch.';
+comment on column entries.item_count is 'Number of records in a batch; null: the entry is no batch.';
 comment on column entries.prev_seq is 'Previous entry of the record.';
-comment on column entries.actor_id is 'Agent that acted; null: the system.';
+comment on column entries.actor_id is 'Agent that acted; null: the actor is `system`.';
 comment on column entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
 comment on column entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
 comment on column entries.signer_kid is 'Key of the agent that signed the entry itself; null: the server signed it.';
-comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); for kind statement, another party''s (docs/formats/registered-statements.md); null: only the archive has it.';
+comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md). For kind statement it is the envelope of another party (docs/formats/registered-statements.md); null: only the archive has the envelope.';
 
--- Steps of records, at most one for each version. A duplicate of an old entry, inserted again, is refused, or found
--- if the index is missing. Notarizations are not in the index.
+-- Steps of records, at most one for each version. If somebody inserts a copy of an old entry, the index refuses it.
+-- If the index is missing, an audit finds the copy. Notarizations are not in the index.
 create unique index entries_by_record on entries (ledger_id, subject_id, version) include (seq, kind) where version > 1;
--- For searches by actor. Later entries of a record do not count. Batches are found by batch_keys.
+-- For searches by actor. Later entries of a record are not in the index. Batches are found by batch_keys.
 create index entries_by_actor on entries (ledger_id, actor_id, seq nulls first) where version = 1 and item_count is null;
 
 -- Finds a ledger's newest registration policy without reading other entries.

@@ -60,14 +60,14 @@ create table api_key_secrets (
   foreign key (ledger_id, key_id) references api_keys
 );
 comment on table api_key_secrets is
-  'Hashes of the secrets of keys: one for each key, and a second one that ends soon while the key is rotated. The MAC under the master key covers everything that the secret grants (docs/decisions/0006). A row that no server made grants nothing.';
+  'Hashes of the secrets of keys: one for each key, and, while a key is rotated, a second one that ends soon. The MAC under the master key covers everything that the secret grants (docs/decisions/0006). A row that no server made grants nothing.';
 create index api_key_secrets_by_key on api_key_secrets (ledger_id, key_id);
 
 create table types (
   ledger_id uuid not null references ledgers,
-  name text collate "C" not null check (length(name) <= 80),      -- name/version
+  name text collate "C" not null check (length(name) <= 80),      -- name with version: name/version
   gated boolean not null,
-  definition bytea not null check (length(definition) <= 65536),  -- JCS
+  definition bytea not null check (length(definition) <= 65536),  -- canonical JSON (JCS)
   digest bytea not null check (length(digest) = 32),
   registered_seq bigint not null,
   primary key (ledger_id, name),
@@ -93,5 +93,6 @@ comment on table statements is
   'Registered Signed Statements of other parties (RFC 9943), with their own claims. The statement is the envelope of the entry at seq; the next entry is its statement-registered.';
 create index statements_by_issuer on statements (ledger_id, issuer, seq);
 create index statements_by_subject on statements (ledger_id, subject, seq);
--- Without this index, a search by issuer and subject would read all statements of the issuer, though none may match.
+-- Without this index, a search by issuer and subject would read all statements of the issuer, even if no statement
+-- matches.
 create index statements_by_both on statements (ledger_id, issuer, subject, seq);

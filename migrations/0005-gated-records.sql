@@ -6,7 +6,8 @@ create table gated_records (
   ledger_id uuid not null,
   record_id uuid not null,
   first_seq bigint not null,
-  -- The terms, fixed at creation. The performer is fixed when the work begins, at the latest.
+  -- The terms. They are fixed at the record's creation, except the performer, which is fixed when the work begins at
+  -- the latest.
   principal_id uuid not null,
   performer_id uuid,
   gate text not null check (gate in ('principal', 'auto')),
@@ -18,11 +19,11 @@ create table gated_records (
   version int4 not null check (version >= 1),
   last_seq bigint not null check (last_seq >= first_seq),
   revisions int4 not null default 0 check (revisions >= 0),
-  -- Final state, '' while the record is open; for searches. State itself is not indexed: an update of a column that
-  -- an index contains or names in its condition writes to every index.
+  -- Final state, for searches; '' while the record is open. The column `state` is not indexed, because an update of a
+  -- column that an index contains or names in its condition writes to every index.
   ended_as text not null generated always as (
     case when state in ('ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED') then state else '' end) stored,
-  -- Name (led_…/agt_…) of a performer in another ledger. Its performer_id is an id that no agent of this ledger can
+  -- Name (led_…/agt_…) of a performer in another ledger. performer_id then has an id that no agent of this ledger can
   -- have (src/proof/statement/remote-agents.ts).
   performer_remote text check (performer_remote like 'led\_%/agt\_%'),
   constraint gated_records_parties check (performer_id <> principal_id),
@@ -32,7 +33,7 @@ create table gated_records (
 comment on table gated_records is
   'State of gated records. Separate from records, because every step writes it: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates, because no index contains what they change.';
 comment on column gated_records.performer_remote is 'Name (led_…/agt_…) of a performer in another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
-comment on column gated_records.ended_as is 'Final state; empty while the record is open. An overturning changes REJECTED to ACCEPTED.';
+comment on column gated_records.ended_as is 'Final state; empty while the record is open. An overturned verdict changes REJECTED to ACCEPTED.';
 
 create index gated_records_by_end on gated_records (ledger_id, ended_as collate "C", first_seq nulls first);
 create index gated_records_by_performer on gated_records (ledger_id, performer_id, first_seq nulls first)
@@ -50,17 +51,17 @@ create trigger gated_records_no_truncate before truncate on gated_records
   for each statement execute function refuse_change();
 
 -- Work that waits for the worker. Triggers of gated_records add and remove the rows as the state changes. The rows
--- are no evidence, and both tables are empty when there is nothing to do.
+-- are no evidence. If there is nothing to do, both tables are empty.
 
 create table waiting_completions (
   ledger_id uuid not null,
-  seq bigint not null,                    -- gated_records.last_seq
+  seq bigint not null,                    -- gated_records.last_seq of the record
   record_id uuid not null,
-  verification_job uuid,                  -- pg-boss job that verifies it; null: none yet
+  verification_job uuid,                  -- pg-boss job that verifies the completion; null: no job yet
   primary key (ledger_id, seq)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table waiting_completions is
-  'Completions that are not verified yet. They include verified records with `auto` gates that lack their verdict: a call was split because of another item, and the worker was killed in between.';
+  'Completions that are not verified yet. They include verified records with an `auto` gate that have no verdict yet. That happens if a call was split because of another item, and the worker was killed between the two calls.';
 create index waiting_completions_free on waiting_completions (ledger_id, seq) where verification_job is null;
 
 create table open_deadlines (
@@ -74,9 +75,9 @@ create index open_deadlines_due on open_deadlines (deadline, ledger_id, record_i
 
 create table documents (
   ledger_id uuid not null,
-  seq bigint not null,                    -- the entry with its digest
+  seq bigint not null,                    -- entry that contains the document's digest
   document text not null check (document in ('evidence', 'values', 'reason')),
-  subject_id uuid not null,               -- id of the completion, or of the record
+  subject_id uuid not null,               -- id of the completion; for a reason, of the record
   digest bytea not null check (length(digest) = 32),
   salt bytea check (length(salt) = 16),
   content bytea check (length(content) between 2 and 65536),  -- canonical JSON

@@ -45,8 +45,8 @@ create table cosignatures (
   ledger_id uuid not null,
   size bigint not null,
   witness_kid bytea not null check (length(witness_kid) = 32),
-  -- The peer that cosigned; null: a witness that the operator has named. A peer that changes its key still counts
-  -- once.
+  -- The peer that cosigned; null: a witness that the operator has named. The constraint below makes a peer count once
+  -- even if it changes its key.
   peer_id uuid,
   line text not null check (length(line) <= 512 and line ~ '^\u2014 [^\n]+\n$'),
   cosigned_at timestamptz not null default now(),
@@ -55,7 +55,7 @@ create table cosignatures (
   foreign key (ledger_id, size) references checkpoints
 );
 comment on table cosignatures is
-  'Signature lines of witnesses (C2SP tlog-cosignature) on checkpoints, which are served after the note. witness_kid: thumbprint of the witness''s key.';
+  'Signature lines of witnesses (C2SP tlog-cosignature) on checkpoints. They are served after the note. witness_kid is the thumbprint of the witness''s key.';
 create index cosignatures_by_witness on cosignatures (ledger_id, witness_kid, size);
 
 create trigger cosignatures_append_only before update or delete on cosignatures
@@ -83,8 +83,9 @@ create table audits (
     and (state = 'done') <= (error is null) and (state = 'failed') <= (error is not null))
 );
 comment on table audits is
-  'Audits of whole ledgers: queued (with job_id once there is a job), running, done or failed. ok and report have the result of a done audit, error the reason of a failed one. No evidence: a reader who doubts a ledger verifies it.';
--- An audit reads a whole ledger, so two at a time would only be slower.
+  'Audits of whole ledgers: queued (with job_id once there is a job), running, done or failed. ok and report have the result of a done audit, error the reason of a failed audit. The rows are no evidence: a reader who doubts a ledger verifies it.';
+-- A ledger has at most one open audit, because an audit reads the whole ledger and two at a time would only be
+-- slower.
 create unique index audits_open on audits (ledger_id) where state in ('queued', 'running');
 create index audits_waiting on audits (requested_at) where state = 'queued' and job_id is null;
 create index audits_done on audits (ok, finished_at) where state = 'done';
@@ -94,17 +95,17 @@ create table audit_cursors (
   next_seq bigint not null check (next_seq > 0),
   chain bytea not null check (length(chain) = 32),
   envelope_kid bytea not null check (length(envelope_kid) = 32),
-  agent_keys bytea check (length(agent_keys) = 32),  -- digest of the keys by which agents sign; null: there never was one
+  agent_keys bytea check (length(agent_keys) = 32),  -- digest of the keys with which agents sign; null: no agent ever had a key
   mac bytea not null check (length(mac) = 32)
 ) with (fillfactor = 50);
 comment on table audit_cursors is
-  'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves only on entries below it. A row is trusted only with its MAC under the master key. No foreign key, because the ledger''s row may be the missing one.';
+  'Position of the follower: every entry before next_seq is verified, and the next entry must continue chain and envelope_kid. next_seq is the ledger''s verified size: money moves only on entries below it. A row is trusted only with its MAC under the master key. There is no foreign key, because the row of the ledger may be the one that is missing.';
 
 create table ledger_faults (
   ledger_id uuid not null,
   found_at timestamptz not null default clock_timestamp(),
   found_by text not null check (found_by in ('follower', 'audit')),
-  seq bigint,                             -- null: the whole ledger
+  seq bigint,                             -- null: the fault concerns the whole ledger
   code text not null check (length(code) <= 64),
   reason text not null check (length(reason) <= 2000),
   cleared_at timestamptz,
@@ -113,7 +114,7 @@ create table ledger_faults (
   constraint ledger_faults_cleared check ((cleared_at is null) = (cleared_note is null))
 );
 comment on table ledger_faults is
-  'Faults of ledgers. A ledger with an open fault gets no checkpoints. The first fault stands until the operator clears it with the login of the owner.';
+  'Faults of ledgers. A ledger with an open fault gets no checkpoints. The first fault stays open until the operator clears it with the login of the owner.';
 create unique index ledger_faults_open on ledger_faults (ledger_id) where cleared_at is null;
 
 create table archives (
@@ -126,7 +127,7 @@ create table archives (
   constraint archives_sealed check ((size > 0) = (seal_digest is not null) and (size > 0) = (sealed_at is not null))
 );
 comment on table archives is
-  'Number of archived entries of each ledger, and the SHA-256 of the newest seal. The worker with the claim writes the next one.';
+  'Number of archived entries of each ledger, and the SHA-256 of the newest seal. The worker with the claim writes the next seal.';
 
 create table archive_keys (
   ledger_id uuid not null references ledgers,
@@ -135,7 +136,7 @@ create table archive_keys (
   primary key (ledger_id, from_seq)
 );
 comment on table archive_keys is
-  'Secrets, sealed under the master key, from which the keys of archived documents of entries from from_seq on are derived. Removing the part from which its key is derived erases a document from the archive.';
+  'Secrets from which the keys of archived documents are derived, for the piece that begins at from_seq. They are sealed under the master key. A document is erased from the archive by removing the secret from which its key is derived.';
 
 create table archive_pieces (
   ledger_id uuid not null references archives on delete cascade,
@@ -150,7 +151,7 @@ create table archive_pieces (
   check ((documents_digest is null) = (documents_bytes is null))
 );
 comment on table archive_pieces is
-  'Pieces of archives, by the SHA-256 and length of their objects, for content that has left Postgres. kept: all of it is in Postgres too; leaving: some has left; left: all that may leave has left.';
+  'Pieces of archives, with the SHA-256 and length of their objects. They are read for content that has left Postgres. State kept: all content is in Postgres too; leaving: some of it has left; left: all content that may leave has left.';
 comment on column archive_pieces.documents_digest is 'null: the piece has no documents.';
 create index archive_pieces_here on archive_pieces (ledger_id, from_seq) where state <> 'left';
 

@@ -1,5 +1,7 @@
--- Webhooks: a ledger's endpoints, their secrets and progress, and deliveries. Nothing here is evidence: events are
--- derived from the chain (src/outside/events/), and a receiver that moves money verifies the signed envelope.
+-- Webhooks: a ledger's endpoints, their secrets and progress, and deliveries.
+--
+-- Nothing here is evidence: events are derived from the chain (src/outside/events/), and a receiver that moves money
+-- must verify the signed envelope.
 
 set local search_path = tallystick;
 
@@ -8,8 +10,8 @@ create table webhooks (
   webhook_id uuid not null,
   url text not null check (length(url) between 1 and 2048),
   description text check (length(description) between 1 and 200),
-  events text[] not null check (cardinality(events) between 1 and 32),     -- {*}: all
-  types text[] not null default '{}' check (cardinality(types) <= 32),     -- name, or name/version; empty: all
+  events text[] not null check (cardinality(events) between 1 and 32),     -- {*}: all events
+  types text[] not null default '{}' check (cardinality(types) <= 32),     -- name, or name/version; empty: all types
   include text[] not null default '{}' check (include <@ '{documents,envelope}'),
   created_by uuid not null,
   created_at timestamptz not null default clock_timestamp(),
@@ -25,7 +27,7 @@ comment on table webhooks is
 create table webhook_secrets (
   ledger_id uuid not null,
   webhook_id uuid not null,
-  secret_id uuid not null,                -- UUIDv7, so ids are in order of creation
+  secret_id uuid not null,                -- UUIDv7, so that ids are in order of creation
   sealed bytea not null check (length(sealed) <= 256),
   public_key bytea not null check (length(public_key) = 32),
   expires_at timestamptz,
@@ -33,46 +35,46 @@ create table webhook_secrets (
   foreign key (ledger_id, webhook_id) references webhooks
 );
 comment on table webhook_secrets is
-  'Signing secrets of endpoints: an HMAC key and the seed of an Ed25519 key, sealed under the master key. Two overlap while one is rotated.';
+  'Signing secrets of endpoints: an HMAC key and the seed of an Ed25519 key, sealed under the master key. While a secret is rotated, two of them are valid.';
 
 create table webhook_cursors (
   ledger_id uuid not null,
   webhook_id uuid not null,
   next_seq bigint not null check (next_seq >= 0),
   checkpoint_size bigint not null check (checkpoint_size >= 0),
-  -- A time no later than when the first pending delivery is due; infinity: no pending delivery.
+  -- Not later than the due time of the first pending delivery; infinity: there is no pending delivery.
   due_at timestamptz not null default 'infinity',
   -- Lease: the pg-boss job that delivers, and the end of its lease.
   job_id uuid,
   leased_until timestamptz,
   served_at timestamptz not null default '-infinity',
-  -- How the endpoint answers. Nothing is sent before `resume_at`.
+  -- How the endpoint has answered. Nothing is sent before `resume_at`.
   failures int4 not null default 0 check (failures >= 0),  -- consecutive failures
   failing_since timestamptz,
-  failing_days int4 not null default 0 check (failing_days >= 0),  -- days since then with a failed attempt
+  failing_days int4 not null default 0 check (failing_days >= 0),  -- days since failing_since on which an attempt failed
   resume_at timestamptz,
   last_success_at timestamptz,
   last_failure_at timestamptz,
   -- A requested recovery: entries from recover_seq to before recover_end are delivered again.
   recover_seq bigint,
   recover_end bigint,
-  recover_delivered boolean not null default false,        -- also events that were delivered
+  recover_delivered boolean not null default false,        -- true: events that were delivered are delivered again
   primary key (ledger_id, webhook_id),
   foreign key (ledger_id, webhook_id) references webhooks,
   constraint webhook_cursors_recover check ((recover_seq is null) = (recover_end is null))
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table webhook_cursors is
-  'Progress of each endpoint. Separate from webhooks, because it is written continuously. Entries before next_seq and checkpoints up to checkpoint_size are processed: they did not match, or have a row in webhook_deliveries.';
+  'Progress of each endpoint. It is a table of its own, because it is written continuously. Entries before next_seq and checkpoints up to checkpoint_size are processed: they did not match, or have a row in webhook_deliveries.';
 
 create table webhook_deliveries (
   ledger_id uuid not null,
   webhook_id uuid not null,
-  event_id uuid not null,                 -- the webhook-id; ids are in the order of the events' times
+  event_id uuid not null,                 -- the webhook-id header; ids are in the order of the events' times
   event text not null check (length(event) <= 64),
-  seq bigint,                             -- the event's entry; for a checkpoint, its last entry; null: a notice
+  seq bigint,                             -- entry of the event; for a checkpoint, the last entry that it covers; null: the event is a notice
   place int2 not null default 0,          -- index among the events of the entry
   record_id uuid,
-  notice text check (length(notice) <= 4096),  -- the event's subject in JSON, if neither entry nor checkpoint contains it
+  notice text check (length(notice) <= 4096),  -- subject of the event in JSON; set only if neither an entry nor a checkpoint contains it
   state text not null check (state in ('pending', 'held', 'delivered', 'dead')),
   tries int2 not null check (tries >= 0), -- tries in the present round of the retry schedule
   attempts int4 not null check (attempts >= 0),
@@ -89,7 +91,7 @@ comment on table webhook_deliveries is
   'Deliveries: one event for one endpoint. Events that did not match have no row.';
 
 create index webhook_deliveries_due on webhook_deliveries (ledger_id, webhook_id, due_at) where state = 'pending';
--- A record's pending and waiting events, in order.
+-- Finds a record's pending and waiting events, in order.
 create index webhook_deliveries_open on webhook_deliveries (ledger_id, webhook_id, record_id, seq, place)
   where state in ('pending', 'held');
 create index webhook_deliveries_dead on webhook_deliveries (ledger_id, webhook_id, event_id) where state = 'dead';

@@ -1,6 +1,8 @@
--- Federation (docs/formats/federation.md): peerings with ledgers of other servers, what is shared with them, and what
--- was received from them. Received entries are evidence: their envelopes are stored beside the entries that received
--- them. The progress of sending is no evidence.
+-- Federation (docs/formats/federation.md): peerings with ledgers of other servers, records shared with them, and
+-- entries received from them.
+--
+-- Received entries are evidence: their envelopes are stored beside the entries that received them. The progress of
+-- sending is no evidence.
 
 set local search_path = tallystick;
 
@@ -17,9 +19,10 @@ create table peers (
   created_by uuid not null,
   created_at timestamptz not null default clock_timestamp(),
   token_hash bytea not null check (length(token_hash) = 32),
-  expires_at timestamptz not null,        -- end of the invitation
+  expires_at timestamptz not null,        -- when the invitation ends
   sealed_token bytea check (length(sealed_token) <= 256),  -- stored on the invited side until the handshake is complete
-  -- Both identities in canonical JSON. The invitation fixes the inviter's, the handshake fixes the invited side's.
+  -- Identities of both sides in canonical JSON. The invitation fixes the inviter's identity, the handshake fixes the
+  -- invited side's.
   inviter text not null check (length(inviter) <= 4096),
   invited text check (length(invited) <= 4096),
   remote_ledger_id uuid,
@@ -27,7 +30,7 @@ create table peers (
   handshake bytea check (length(handshake) = 32),
   added_seq bigint,
   added_leaf bytea check (length(added_leaf) = 32),
-  counterpart bytea check (length(counterpart) = 32),      -- leaf of the other side's peer-added
+  counterpart bytea check (length(counterpart) = 32),      -- leaf of the other side's peer-added entry
   revoked_seq bigint,
   primary key (ledger_id, peer_id),
   constraint peers_known check (state = 'invited' or state = 'revoked' or remote_ledger_id is not null),
@@ -35,7 +38,7 @@ create table peers (
 );
 comment on table peers is
   'Peerings with ledgers of other servers (docs/formats/federation.md).';
--- At most one peering with each other ledger that is not revoked.
+-- A ledger has at most one peering with each other ledger, not counting revoked peerings.
 create unique index peers_remote on peers (ledger_id, remote_ledger_id) where state <> 'revoked' and remote_ledger_id is not null;
 
 create table peer_keys (
@@ -51,7 +54,7 @@ create table peer_keys (
   foreign key (ledger_id, peer_id) references peers
 );
 comment on table peer_keys is
-  'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key. A row without it is not trusted.';
+  'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key. A row without a valid MAC is not trusted.';
 create unique index peer_keys_current on peer_keys (ledger_id, peer_id) where until_seq is null;
 create trigger peer_keys_no_delete before delete on peer_keys
   for each row execute function refuse_change();
@@ -63,7 +66,7 @@ create table peer_inboxes (
   foreign key (ledger_id, peer_id) references peers
 );
 comment on table peer_inboxes is
-  'Lock of a peering: one request at a time, on any server. A separate row, because peers is written under the lock of the chain''s head.';
+  'Lock of a peering, so that only one request runs at a time, on any server. It is a table of its own, because peers is written under the lock of the chain''s head.';
 
 create table peer_nonces (
   ledger_id uuid not null,
@@ -84,11 +87,11 @@ create table peer_budgets (
   entries int8 not null default 0 check (entries >= 0),
   bytes int8 not null default 0 check (bytes >= 0),
   primary key (ledger_id, peer_id),
-  -- An invitation that nobody accepted is removed.
+  -- Cascades, because an invitation that nobody accepted is removed.
   foreign key (ledger_id, peer_id) references peers on delete cascade
 ) with (fillfactor = 50);
 comment on table peer_budgets is
-  'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day the count starts again. An append locks the row of peer_inboxes first, so no transaction waits for this one.';
+  'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day the count starts again. An append locks the row of peer_inboxes first, so that no transaction waits for a row of this table.';
 
 -- ---------------------------------------------------------------------------------------------------------
 -- Shared and received records
@@ -105,7 +108,7 @@ create table shared_records (
 comment on table shared_records is
   'Records that a peer may read, with or without their documents.';
 create index shared_records_by_peer on shared_records (ledger_id, peer_id, record_id);
--- Created last, as the key of records.
+-- Created last, for the reason given at `records` (0004-records.sql).
 alter table shared_records add primary key (ledger_id, record_id, peer_id);
 
 create table received_entries (
@@ -115,7 +118,7 @@ create table received_entries (
   remote_seq bigint not null check (remote_seq >= 0),
   kind text not null,
   record_id uuid,
-  version int4 check (version >= 1),      -- set for an event of a record
+  version int4 check (version >= 1),      -- set if the entry is an event of a record
   leaf bytea not null check (length(leaf) = 32),
   envelope bytea not null check (length(envelope) between 1 and 32768),
   primary key (ledger_id, seq),
@@ -125,7 +128,7 @@ create table received_entries (
 );
 comment on table received_entries is
   'Entries of other ledgers, each with the local entry that received it: entry-received, the step that took an offer, offer-refused, or peer-key-rotated.';
--- Steps of a record of the other ledger.
+-- Steps of records of the other ledger.
 create unique index received_entries_by_record on received_entries (ledger_id, peer_id, record_id, version)
   where version is not null;
 create index received_entries_about_record on received_entries (ledger_id, peer_id, record_id, remote_seq)
@@ -185,7 +188,7 @@ create table remote_records (
   standing text not null check (length(standing) <= 8192),
   first_seq bigint not null,
   last_seq bigint not null,
-  -- Another peer may claim a record of the same id.
+  -- The key includes the peer, because another peer may claim a record with the same id.
   primary key (ledger_id, record_id, peer_id),
   foreign key (ledger_id, peer_id) references peers
 ) with (autovacuum_vacuum_scale_factor = 0.02);
@@ -228,7 +231,7 @@ create table peer_forks (
   foreign key (ledger_id, peer_id) references peers
 );
 comment on table peer_forks is
-  'Entries whose position is already taken by another one: refused, and stored as evidence.';
+  'Entries of peers for whose position another entry is stored. They were refused and are stored as evidence.';
 create trigger peer_forks_append_only before update or delete on peer_forks
   for each row execute function refuse_change();
 create trigger peer_forks_charged after insert on peer_forks referencing new table as came
@@ -237,15 +240,16 @@ create trigger peer_forks_charged after insert on peer_forks referencing new tab
 create table peer_witnesses (
   ledger_id uuid not null,
   peer_id uuid not null,
-  -- The key by which the other side cosigns this ledger, as its server stated it: as a C2SP verifier key, and its
-  -- thumbprint.
+  -- The key with which the other side cosigns this ledger, as its server stated it: as a C2SP verifier key, and as
+  -- its thumbprint.
   remote_key text check (length(remote_key) <= 512),
   remote_kid bytea check (length(remote_kid) = 32),
   -- The largest tree of the other ledger that this side has cosigned.
   seen_size bigint check (seen_size >= 0),
   seen_root bytea check (length(seen_root) = 32),
   seen_note text check (length(seen_note) <= 24576),
-  -- The first fork: a different tree of the size that had been seen, and the tree that had been seen.
+  -- The first fork that was found: `fork_note` is a tree with the size in seen_size but another root, `fork_held` is
+  -- the tree that had been seen.
   fork_note text check (length(fork_note) <= 24576),
   fork_held text check (length(fork_held) <= 24576),
   primary key (ledger_id, peer_id),
@@ -254,7 +258,7 @@ create table peer_witnesses (
   constraint peer_witnesses_fork check (num_nulls(fork_note, fork_held) in (0, 2))
 );
 comment on table peer_witnesses is
-  'Peers as witnesses of each other (docs/formats/witnesses.md). The seen tree only grows: this side never cosigns a smaller one.';
+  'Peers as witnesses of each other (docs/formats/witnesses.md). The seen tree only grows: this side never cosigns a smaller tree.';
 create trigger peer_witnesses_grow before update on peer_witnesses
   for each row execute function peer_witnesses_grow();
 create trigger peer_witnesses_no_delete before delete on peer_witnesses
@@ -278,11 +282,11 @@ create table peer_cursors (
   last_error text check (length(last_error) <= 1000),
   last_success_at timestamptz,
   resume_at timestamptz,
-  -- Maximum bytes of entries in a request, because an intermediary refused a larger one at that time; null: the
-  -- default limit.
+  -- Maximum bytes of entries in a request; null: the default limit. It is set at request_refused_at, when an
+  -- intermediary has refused a larger request.
   request_bytes int4 check (request_bytes > 0),
   request_refused_at timestamptz,
-  -- The other side's list of its stored records, from the last comparison.
+  -- The other side's list of the records that it has stored, from the last comparison.
   summary text,
   summary_at timestamptz,
   summary_wanted boolean not null default false,
@@ -290,7 +294,7 @@ create table peer_cursors (
   foreign key (ledger_id, peer_id) references peers
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 comment on table peer_cursors is
-  'Progress of sending to each peer. No evidence.';
+  'Progress of sending to each peer. The rows are no evidence.';
 
 create table ledger_rotations (
   ledger_id uuid not null references ledgers,
@@ -299,7 +303,7 @@ create table ledger_rotations (
   primary key (ledger_id, seq)
 );
 comment on table ledger_rotations is
-  'Entries that replaced a ledger''s key. Peers get them before anything else. Finding them in the chain would take a scan.';
+  'Entries that replaced a ledger''s key. Peers get them before anything else. They are listed here, because finding them in the chain would take a scan.';
 
 create table peer_backlog (
   ledger_id uuid not null,

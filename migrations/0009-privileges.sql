@@ -6,16 +6,16 @@ set local search_path = tallystick;
 -- Proof of the writer (docs/decisions/0020-a-login-alone-writes-nothing.md)
 -- ---------------------------------------------------------------------------------------------------------
 
--- Every table requires a session that has proven the master key. The exceptions are tables that only append_entries
--- fills: it takes a MAC over all its arguments, and a batch would pay for this check once more.
+-- Every table requires that a session has proven the master key. Exceptions are the tables that only append_entries
+-- fills: it takes a MAC over all its arguments, and a batch would pay for this check a second time.
 --
--- Other functions that write into those tables are covered. erase_documents also writes into erasures,
+-- Other functions also write into excepted tables, and are covered too: erase_documents writes into erasures,
 -- close_restored_ledgers into ledger_closures, and set_ledger_frozen checks the proof itself. The worker writes jobs
 -- into waiting_completions, whose rows append_entries adds and removes.
 --
 -- The trigger always fires. In sessions whose setting turns the other triggers off, it refuses every login but the
--- owner's. append_entries refuses them too, so nobody writes while the triggers are off. A migration that creates a
--- table creates this trigger too.
+-- owner's. append_entries refuses these logins too, so nobody else writes while the triggers are off. A migration
+-- that creates a table must create this trigger too.
 create trigger proven_session before update on waiting_completions for each statement execute function require_proven_session();
 alter table waiting_completions enable always trigger proven_session;
 do $$
@@ -33,11 +33,12 @@ begin
   end loop;
 end $$;
 
--- A ledger's rows stay unchanged while it is moved to another database (docs/operate/capacity.md#several-deployments-behind-one-address).
+-- A ledger's rows stay unchanged while it is moved to another database
+-- (docs/operate/capacity.md#several-deployments-behind-one-address).
 --
--- The excluded tables are written by append_entries, which checks the head; by erase_documents, which also writes
--- into erasures; and by the worker, which takes no work of such a ledger. A migration that creates a table creates
--- this trigger too.
+-- Excluded are tables that are written only by append_entries, which checks the head; by erase_documents, which also
+-- writes into erasures; and by the worker, which takes no work of such a ledger. A migration that creates a table
+-- must create this trigger too.
 do $$
 declare
   found regclass;

@@ -1,11 +1,12 @@
--- Privileges of the two logins. Each `migrate` grants them again, so that a dump restored without them works.
+-- Privileges of the two logins. Each `migrate` grants them again, so that a database restored from a dump without
+-- privileges works.
 --
 -- The API reads tables and writes only through functions. The worker also grows the tree, publishes checkpoints,
 -- moves cursors, and has the note key. Triggers bind every login, including the owner's.
 --
 -- :api and :worker are the deployment's logins (src/db/schema/grants.ts). No function knows their names: a login that
--- may insert into checkpoints is a worker. So the worker of another deployment in the same Postgres has no rights
--- here.
+-- may insert into checkpoints counts as a worker. So the worker of another deployment in the same Postgres has no
+-- rights here.
 
 set local search_path = tallystick;
 
@@ -37,7 +38,8 @@ grant execute on function append_entries, session_name, missing_guards, request_
 -- The API
 -- ---------------------------------------------------------------------------------------------------------
 
--- A server seals a secret and never reads it again. It never reads the sealed token of a peering either.
+-- Columns that a server needs are granted one by one, because it must not read sealed secrets: it seals an endpoint's
+-- secret and never reads it again, and it never reads the sealed token of a peering.
 grant select (ledger_id, webhook_id, secret_id, public_key, expires_at) on webhook_secrets to :api;
 grant select (ledger_id, peer_id, name, role, state, created_by, created_at, token_hash, expires_at, inviter, invited,
   remote_ledger_id, remote_url, handshake, added_seq, added_leaf, counterpart, revoked_seq) on peers to :api;
@@ -53,8 +55,8 @@ grant execute on function
 -- The worker
 -- ---------------------------------------------------------------------------------------------------------
 
--- The worker audits every table. Hashes of keys reveal nothing about the keys, and the worker reads the payloads
--- beside them anyway.
+-- The worker audits every table. It may also read hashes of keys, because they reveal nothing about the keys, and the
+-- worker reads the payloads beside them anyway.
 grant select on note_key_secrets, idempotency_keys, webhook_secrets, peers to :worker;
 grant insert on checkpoints, cosignatures, ledger_faults, peer_receipts to :worker;
 grant insert, update on tree_tiles, tree_frontiers to :worker;
@@ -63,7 +65,7 @@ grant insert, update on archive_keys to :worker;
 grant insert on archive_pieces to :worker;
 grant select, update on retention_sweeps to :worker;
 grant update on audits, webhook_cursors, peer_cursors to :worker;
--- For untrusted cursors, which are removed.
+-- Delete, because the worker removes untrusted cursors.
 grant insert, update, delete on audit_cursors to :worker;
 grant update (verification_job) on waiting_completions to :worker;
 grant update (state, reason, state_at) on webhooks to :worker;

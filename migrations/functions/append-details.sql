@@ -1,18 +1,19 @@
--- Stores the details of administrative entries, by kind: agents, keys, types, erasures, closures, and the ends of
--- rows.
+-- Stores the details of administrative entries, by kind: agents, keys, types, erasures and closures. Also ends rows,
+-- for example of disabled agents and revoked keys.
 create or replace function append_details(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
 language plpgsql
 set search_path = tallystick, pg_temp
 as $$
--- A missing detail becomes nulls, which the columns refuse: no such entry is stored without its row. An entry that
--- ends a row must find it, not yet ended.
+-- If a detail is missing, its values are null and the columns refuse them, so no entry is stored without its row. An
+-- entry that ends a row must find that row, and the row must not have ended before.
 declare
   expected bigint;
   changed bigint;
 begin
-  -- Without this test, nine statements that find nothing would double the cost of an offer or of a peer's request.
+  -- Returns early for other kinds: nine statements that find nothing would double the cost of an offer or of a peer's
+  -- request.
   if not kinds && '{ledger-created,agent-registered,agent-key-registered,agent-key-revoked,key-created,type-registered,payload-erased,agent-disabled,key-revoked,server-key-rotated,ledger-restored}'
     then return; end if;
 
@@ -29,7 +30,7 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  -- At most one for each ledger and call: append_entries lets no entry of the ledger follow it.
+  -- A ledger has at most one such entry in a call, because append_entries decides no entry of the ledger after it.
   if 'agent-key-registered' = any (kinds) then
     perform register_signing_keys(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -47,7 +48,7 @@ begin
   )
   insert into api_key_secrets (ledger_id, secret_hash, key_id, mac, expires_at)
   select ledger_id, decode("secretHash", 'hex'), subject_id, decode(mac, 'hex'), "expiresAt" from made
-  -- It is null when a ledger is restored from its archive.
+  -- The secret is null when a ledger is restored from its archive.
   where "secretHash" is not null;
 
   insert into types (ledger_id, name, gated, definition, digest, registered_seq)
@@ -90,7 +91,8 @@ begin
   ), forgotten as (
     delete from api_key_secrets s using revoked r where s.ledger_id = r.ledger_id and s.key_id = r.key_id
   ), rotated as (
-    -- Must be its ledger's only entry in a call: later ones would have been decided by the previous key.
+    -- The entry must be its ledger's only one in the call, because later entries would have been decided with the
+    -- previous key.
     update chain_heads h set envelope_kid = decode(i."newKid", 'hex') from item i
     where i.kind = 'server-key-rotated' and i.of_ledger = 1 and h.ledger_id = i.ledger_id
     returning 1

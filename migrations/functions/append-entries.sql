@@ -142,8 +142,10 @@ begin
     on conflict do nothing;
   end if;
 
-  -- Short path: notarizations for one open ledger, signed by its current keys, within clock tolerance, without known
-  -- idempotency keys. The long path could append these too. It takes all items of which the short path is not sure,
+  -- Short path: notarizations for one open ledger, signed by its current keys, within the clock tolerance, without
+  -- known idempotency keys.
+  --
+  -- The long path could append these too. If the short path is not sure about an item, the long path takes all items,
   -- with the head already locked.
   if kinds <@ array['record-notarized', 'batch-notarized'] and ledger_ids[1] = all (ledger_ids) and 1 = all (versions)
     and 'RECORDED' = all (to_states) and array_position(actor_ids, null) is null and array_position(subject_ids, null) is null
@@ -158,7 +160,7 @@ begin
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
       is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
-      -- Separate, because a query for one item would pay for this plan.
+      -- A separate query, because a call of one item would also pay for its plan.
       if not is_sure then
         is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
@@ -189,17 +191,17 @@ begin
 
   if outcomes is null then
     by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
-    -- An agent's key becomes valid or invalid with its entry, so nothing after such an entry is decided in the same
-    -- call.
+    -- An agent's key becomes valid or invalid with its entry. So items after such an entry are not decided in the
+    -- same call.
     keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
-    -- Locked in id order, so that two calls never deadlock.
+    -- Heads are locked in the order of their ids, so that two calls never deadlock.
     perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
     signing := exists (select from agent_signing_keys s where s.ledger_id = any (ledger_ids));
     if num_nonnulls(variadic unseen_befores) > 0 then
       overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
     end if;
 
-    -- For each item of a pair: index of the other item.
+    -- For each item of a pair, the index of the pair's other item.
     if 'statement-registered' = any (kinds) then
       select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
       into others
@@ -256,8 +258,8 @@ begin
         where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
         offset 0
       ) k on true
-      -- Keys of agents: whether the actor's own key has signed, and which other agents of the entry must sign for
-      -- themselves.
+      -- Facts about keys of agents: whether the actor's own key has signed, and which other agents of the entry must
+      -- sign for themselves.
       left join lateral (
         select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
         where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
@@ -272,12 +274,14 @@ begin
             where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
         offset 0
       ) q on true
-      -- A first event needs no look-up: the primary key of records refuses a second record with that id.
+      -- The first event of a record needs no look-up, because the primary key of records refuses a second record with
+      -- that id.
       left join lateral (
         select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
           e.leaf as last_leaf
         from gated_records x
-        -- A cached plan of a plain join, made on empty tables, would read all entries of the ledger for each step.
+        -- A lateral, because a plain join could get a cached plan that was made on empty tables. That plan would read
+        -- all entries of the ledger for each step.
         cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
         where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
         offset 0
@@ -287,19 +291,21 @@ begin
           when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
           when i.first_seq is not null then
             case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
-          -- The worker may rotate the key of a frozen ledger. Otherwise the old key could never be retired.
+          -- Exception: the worker may rotate the key of a frozen ledger. Otherwise the old key could never be
+          -- retired.
           when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
           when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- A step that the record has already passed is decided at once. Otherwise each call would decide only the
-          -- first of many steps for one record.
+          -- A step that the record has already passed is decided at once and is not `again`. Otherwise each call
+          -- would decide only the first of many steps of one record.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
-          -- A statement is appended only together with the entry that registers it, which must follow it.
+          -- A statement is appended only together with the entry that registers it, and that entry must be the next
+          -- item.
           when i.kind in ('statement', 'statement-registered') and i.other is null then 8
-          -- Only the worker acts as `system` on records, and erases by a retention rule.
+          -- Only the worker may act as `system` on records, or erase by a retention rule.
           when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
           when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
           when i.by_agent is false or i.unsigned is not null then 13
@@ -310,20 +316,20 @@ begin
             select from record_transitions t
             where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
           when i.kind = 'revision-requested' and not i.may_revise then 3
-          -- Peers know only the keys of servers.
+          -- An agent's signature is refused, because peers know only the keys of servers.
           when i.by_agent and i.version > 1
             and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
           when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
           when i.version > 1 and case
               when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
-              -- accepted if the rules pass, rejected if they fail
+              -- accepted only if the rules passed, rejected only if they failed
               when i.kind = 'verdict-rendered' and i.gate = 'auto' then
                 i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
               when i.actor_id is null then false
               when i.kind = 'record-activated' then
                 i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
               when i.kind = 'completion-submitted' then i.party_id = i.performer_id
-              -- The performer must not overturn a verdict, in any agent's name.
+              -- The performer must not overturn a verdict, neither in its own name nor in another agent's.
               when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
               when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
               else i.party_id = i.principal_id
@@ -348,10 +354,11 @@ begin
         || coalesce(a.chain, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea), '' order by d.ix)
     into outcomes, seqs, chains, prev_seqs, signer_kids, answer
     from decided d left join appended a on a.ix = d.ix
-    -- An item is `again` if the other item of its pair was not appended.
+    -- An item gets the outcome `again` if the other item of its pair was not appended.
     cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-    -- An entry without the records that it begins is a caller's mistake that only an auditor would find.
+    -- The caller's mistake is refused here, because otherwise only an auditor would find an entry without the records
+    -- that it creates.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
       raise exception 'an entry that begins records must come with their rows'
@@ -390,7 +397,7 @@ begin
     where h.size is distinct from n.size) then
     perform refuse_unmoved();
   end if;
-  -- Removes the head of a refused ledger-created.
+  -- Removes the head of a ledger whose ledger-created was refused.
   if 'ledger-created' = any (kinds) then
     delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
   end if;

@@ -1,5 +1,5 @@
--- Stores the details of entries about peers, shares and offers, by kind. Like append_details, it is called for every
--- entry with details.
+-- Stores the details of entries about peers, shares and offers, by kind. As with append_details, it is called for
+-- every entry with details.
 create or replace function append_federation(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], leaves bytea[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -10,7 +10,7 @@ declare
   expected bigint;
   changed bigint;
 begin
-  -- Entries create peerings and change their states, each only along an allowed transition.
+  -- Creates peerings and changes their states. Each change must be an allowed transition.
   if kinds && '{peer-added,peer-suspended,peer-resumed,peer-revoked}' then
     with item as (
       select i.*, d.*
@@ -42,7 +42,6 @@ begin
     if changed <> expected then
       raise exception 'this change of the peering is not allowed in its state' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
-    -- Entries before this one do not concern the other side, so the cursor starts after them. This entry may be sent.
     insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
     select i.ledger_id, i.peer_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), decode(d.mac, 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, peer_id, detail, outcome)
@@ -52,7 +51,9 @@ begin
     select i.ledger_id, i.peer_id
     from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, peer_id, outcome)
     where i.outcome = 0 and i.kind = 'peer-added';
-    -- The invited side's peer-added is its first entry to send. The inviter's was already sent in an answer.
+    -- The cursor starts at this entry, because earlier entries do not concern the other side. The invited side sends
+    -- its own peer-added entry first. The inviter's was already sent in an answer, so the inviter's cursor starts
+    -- after it.
     insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid)
     select i.ledger_id, i.peer_id, i.seq + (p.role = 'inviter')::int4, decode(d."ownKid", 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, peer_id, detail, outcome, seq)
@@ -75,7 +76,7 @@ begin
     where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
   end if;
 
-  -- Shares start at the record's first entry, or at the entry that shares it later.
+  -- A share starts at the record's first entry, or at the entry that shares the record later.
   if kinds && '{record-created,record-shared}' then
     insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
     select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq
@@ -92,7 +93,7 @@ begin
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
       raise exception 'a record can be shared only with an active peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
-    -- Peers know only the keys of servers.
+    -- A record with an entry that an agent has signed cannot be shared, because peers know only the keys of servers.
     if 'record-shared' = any (kinds) and exists (
       select from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, record_id, outcome)
       join records r on r.ledger_id = i.ledger_id and r.record_id = i.record_id

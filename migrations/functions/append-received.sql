@@ -1,5 +1,5 @@
 -- Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger's
--- entry; the other members are its consequences.
+-- entry. The other members of `details` are its consequences.
 create or replace function append_received(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -7,7 +7,8 @@ language plpgsql
 set search_path = tallystick, pg_temp
 as $$
 declare
-  -- Members of each receiving entry's detail, about 5 KB. Parsed once and not again by each statement.
+  -- Members of the details of receiving entries. A detail has about 5 KB, so it is parsed once here and not again by
+  -- each statement.
   came_ledgers uuid[];
   came_seqs bigint[];
   came_entries json[];
@@ -28,7 +29,7 @@ begin
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
     d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
-  -- For the home's own step these members have other meanings.
+  -- Only for entry-received, because in a step of the home ledger these members have other meanings.
   left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
   where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
     or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
@@ -40,7 +41,7 @@ begin
   left join lateral json_to_record(i.received)
     r ("peerId" uuid, seq bigint, kind text, "recordId" uuid, version int4, leaf text, envelope text) on true;
 
-  -- The other side completes the handshake or ends the peering.
+  -- Applies changes of a peering by the other side, which has completed the handshake or ended the peering.
   if expected > 0 then
     with moved as (
       update peers p set state = d.state, counterpart = coalesce(p.counterpart, decode(d.counterpart, 'hex')),
@@ -57,8 +58,8 @@ begin
     end if;
   end if;
 
-  -- Laterals, because with joins a session that calls often keeps a plan that reads all received entries (860 µs for
-  -- an entry, of 8,000).
+  -- Uses laterals. With joins, a session that calls often keeps a plan that reads all received entries (860 µs for
+  -- one entry among 8,000).
   if exists (
     select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
     cross join lateral (
@@ -92,7 +93,7 @@ begin
     on conflict do nothing;
   end if;
 
-  -- Of several steps of a record in one call, the last one determines its state.
+  -- If a call has several steps of a record, the last one determines its state.
   if num_nonnulls(variadic came_standings) > 0 then
     with item as (
       select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
@@ -111,9 +112,11 @@ begin
       last_seq = excluded.last_seq;
   end if;
 
-  -- Decisions about this ledger's offers. Their seqs are computed before the offers are looked up. Joined directly to
-  -- the details, the plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last
-  -- condition prevents a plan that reads all pending offers.
+  -- Applies decisions about this ledger's offers.
+  --
+  -- Their seqs are computed before the offers are looked up. When the offers were joined directly to the details, the
+  -- plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last condition prevents a
+  -- plan that reads all pending offers.
   if num_nonnulls(variadic came_offers) > 0 then
     with decided as materialized (
       select i.ledger_id, i.seq as decided_seq, d.*
@@ -125,7 +128,7 @@ begin
     where o.ledger_id = d.ledger_id and o.seq = d.seq and o.state <> all ('{taken,refused}');
   end if;
 
-  -- Removes documents that their home has erased.
+  -- Removes documents that their home ledger has erased.
   if num_nonnulls(variadic came_erasures) > 0 then
     with erased as materialized (
       select i.seq as erased_seq, r.ledger_id, r.seq
@@ -140,7 +143,7 @@ begin
     where x.ledger_id = e.ledger_id and x.seq = e.seq and x.erased_seq is null;
   end if;
 
-  -- A peer that sends can be sent to.
+  -- Ends a pause of sending, because a peer that sends can also receive.
   update peer_cursors c set resume_at = null
   from (
     select distinct i.ledger_id, r.peer_id from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
@@ -150,7 +153,7 @@ begin
   ) i
   where c.ledger_id = i.ledger_id and c.peer_id = i.peer_id and c.resume_at > now() + interval '1 second';
 
-  -- Replaces the other ledger's key, as an entry under its old key demands.
+  -- Replaces the other ledger's key, because an entry under its old key says so.
   if 'peer-key-rotated' = any (kinds) then
     update peer_keys k set until_seq = r.seq
     from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)

@@ -1,4 +1,4 @@
--- Returns the chain after `leaf` (docs/formats/chain-and-checkpoints.md).
+-- Returns the chain hash after `leaf` (docs/formats/chain-and-checkpoints.md).
 create or replace function chain_link(previous bytea, leaf bytea) returns bytea
   language sql immutable strict parallel safe
   return sha256('\x02'::bytea || previous || leaf);
@@ -10,8 +10,8 @@ begin
   return sha256('\x02'::bytea || coalesce(state, head) || leaf);
 end $$;
 
--- Raises 55000 because entries were inserted but the trigger that moves the head did not fire. No constraint is
--- named: it is the database's state and no row's fault.
+-- Raises 55000 because entries were inserted but the trigger that moves the head did not fire. The error names no
+-- constraint, because the cause is the state of the database and not a row.
 create or replace function refuse_unmoved() returns void
 language plpgsql as $$
 begin

@@ -1,4 +1,4 @@
--- Adds stored entries and bytes to a peer's use of today. Raises if that exceeds its budget.
+-- Adds stored entries and bytes to what a peer has used today. Raises an error if the sum exceeds the peer's budget.
 create or replace function charge_peer(ledger uuid, peer uuid, stored_entries int8, stored_bytes int8) returns void
 language sql set search_path = tallystick, pg_temp as $$
   insert into peer_budgets as b (ledger_id, peer_id, began_at, entries, bytes)
@@ -9,8 +9,10 @@ language sql set search_path = tallystick, pg_temp as $$
     bytes = case when b.began_at > now() - interval '1 day' then b.bytes else 0 end + excluded.bytes
 $$;
 
--- Trigger: charges peers for stored data. It counts rows where they are inserted, so that no path is free: a received
--- entry with the local entry that answers it and its evidence, documents, types and forks.
+-- Trigger: charges peers for stored data, counted where rows are inserted, so that no way of storing is free.
+--
+-- It counts received entries with the local entry that answers each and its evidence, received documents, types and
+-- forks.
 create or replace function charge_peers() returns trigger language plpgsql set search_path = tallystick, pg_temp as $$
 begin
   case tg_table_name

@@ -1,17 +1,19 @@
--- Removes the documents of one ledger that the entries at `ats` erased. Returns how many were removed; documents that
--- are already removed are skipped. The caller has verified the entries; here they only have to exist.
+-- Removes the documents of one ledger that the entries at `ats` erased. Returns the number of removed documents.
+-- Documents that were removed before are skipped. The caller has verified the entries; this function only checks that
+-- they exist.
 --
--- Records of batches are in compressed chunks, which the caller rewrites, each once for all of its records:
+-- Records of batches are in compressed chunks. The caller rewrites each chunk once for all of its erased records:
 --
 -- - `chunk_seqs` and `chunk_numbers`: which chunks.
 -- - `chunks_before`: SHA-256 of the content that the caller read.
--- - `chunks_after`: the content without the payloads.
+-- - `chunks_after`: the content without the erased payloads.
 -- - `keys_gone[n]`: a reference that no record of chunk `key_chunks[n]` has any more.
 --
--- If the content has moved to the archive, the remaining metadata takes its place; empty: none. Metadata may be
--- unchanged by an erasure, so its SHA-256 begins with `erased_seq` as eight bytes; -1: null.
+-- If the content has moved to the archive, `chunks_after` is the remaining metadata; empty: no metadata remains. An
+-- erasure may leave the metadata unchanged. So the hashed bytes in `chunks_before` begin with `erased_seq` in eight
+-- bytes (-1 for null).
 --
--- Raises 40001 if a chunk has changed meanwhile, and P0002 if a payload has neither row nor chunk.
+-- Raises 40001 if a chunk has changed meanwhile, and P0002 if a payload has neither a row nor a chunk.
 --
 -- Each call is planned anew, because a session would keep a plan made on empty tables.
 create or replace function erase_documents(
@@ -23,7 +25,7 @@ declare
   erased erasures[];
   changed int4;
 begin
-  -- Locked in order, so that two workers never deadlock.
+  -- Rows are locked in order, so that two workers never deadlock.
   perform from erasures e where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null order by e.seq for update;
   with done as (
     update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null
@@ -68,7 +70,7 @@ begin
       and case when length(k.key) = 18 then get_byte(k.key, 17) = any (g.places) end;
   end if;
 
-  -- The label of a gated record stays, because it finds the record's other documents (forget_labels).
+  -- The label of a gated record stays, because the record's other documents are found by it (forget_labels).
   update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = x.seq,
     subject = case when exists (select from gated_records g where g.ledger_id = ledger and g.record_id = r.record_id)
       then r.subject end
@@ -93,11 +95,11 @@ begin
   return cardinality(erased);
 end $$;
 
--- Removes labels of ended gated records that have no document any more. Reads the next `page` records, after
--- `after_ledger` and `after_record`, with a label but without a payload.
+-- Removes the labels of gated records that have ended and have no document any more. Reads the next `page` records
+-- after `after_ledger` and `after_record` that have a label but no payload.
 --
--- Returns the last of them; null: there are no more. While a record is open, it can get documents that its label must
--- find. Rows of a ledger that was or is being moved stay as copied.
+-- Returns the last record that was read; null: there are no more. An open record keeps its label, because it can get
+-- documents that must be found by the label. Rows of a ledger that was moved or is being moved stay as copied.
 create or replace function forget_labels(
   after_ledger uuid, after_record uuid, page int4, out last_ledger uuid, out last_record uuid
 )

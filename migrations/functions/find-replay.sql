@@ -1,5 +1,7 @@
--- Returns the seq of the first outcome for this Idempotency-Key; -1: it was a different request; null: none. Used for
--- requests that the present state would refuse, although they may have succeeded before.
+-- Returns the seq of the first outcome for this Idempotency-Key; -1: the key was used for a different request; null:
+-- the key is new.
+--
+-- Used for requests that the present state would refuse, because they may have succeeded before.
 create or replace function find_replay(ledger uuid, actor uuid, key bytea, request_hash bytea) returns bigint
 language plpgsql stable security definer set search_path = tallystick, pg_temp as $$
 begin

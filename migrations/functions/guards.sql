@@ -6,13 +6,14 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
 end $$;
 
--- Whether envelopes of this kind may leave for the archive. No append needs them, only reads, proofs and audits.
+-- Whether envelopes of this kind may leave for the archive. An append never needs them. Only reads, proofs and audits
+-- do.
 create or replace function leaves_for_archive(kind text) returns boolean
   language sql immutable parallel safe
   return kind in ('record-notarized', 'batch-notarized');
 
--- Trigger: an entry never changes. Only the envelope of a notarization is removed once the archive has it. Its leaf
--- stays and identifies the envelope.
+-- Trigger: an entry never changes, with one exception. The envelope of a notarization is removed once the archive has
+-- it. The entry's leaf stays and identifies the envelope.
 create or replace function entries_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -22,7 +23,7 @@ begin
   if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
     and exists (
       select from (
-        -- Finds one piece and not all before it, because this runs for each entry.
+        -- Selects one piece and not all pieces before it, because this query runs for each entry.
         select * from archive_pieces n
         where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
       ) p join archives a on a.ledger_id = p.ledger_id
@@ -33,8 +34,10 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'entries_append_only';
 end $$;
 
--- Trigger: inserted entries must continue their ledger's chain, link by link. Moves the chain's head, which nothing
--- else can move. Entries that do not continue the head are refused. It always fires.
+-- Trigger: inserted entries must continue their ledger's chain, link by link. Entries that do not continue the head
+-- are refused.
+--
+-- It also moves the chain's head, which nothing else can move. The trigger always fires.
 create or replace function entries_extend_chain() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -67,8 +70,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. It always
--- fires.
+-- Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. The trigger
+-- always fires.
 create or replace function chain_heads_forward_only() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -79,9 +82,9 @@ begin
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
-    if old.size = 0 then return old; end if;  -- the ledger-created was refused, so the ledger never began
+    if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
-    -- only `closed` changes: privileges decide who may do that
+    -- only `closed` changes; privileges decide who may change it
     if new.envelope_kid = old.envelope_kid then return new; end if;
     if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
         and e.kind = 'server-key-rotated')
@@ -97,7 +100,7 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'chain_heads_forward_only';
 end $$;
 
--- Trigger: a record must have an entry that begins it.
+-- Trigger: a record must have an entry that creates it.
 create or replace function records_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -117,8 +120,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a batch's chunks are inserted together and numbered from 0. Their number of records must match the entry,
--- and ids must be consecutive.
+-- Trigger: a batch's chunks are inserted together and numbered from 0. The number of their records must match the
+-- entry. Their ids must be consecutive.
 create or replace function batch_chunks_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -146,13 +149,14 @@ create or replace function place_in_batch(record_id uuid) returns int4
   language sql immutable strict parallel safe
   return (get_byte(uuid_send(record_id), 14) & 15) * 256 + get_byte(uuid_send(record_id), 15);
 
--- Whether a record with this id is in a chunk and not in a row, by a bit of the id (records_ids, batch_chunks_ids).
+-- Whether a record with this id is in a chunk and not in a row of its own. A bit of the id says so (records_ids,
+-- batch_chunks_ids).
 create or replace function is_of_batch(record_id uuid) returns boolean
   language sql immutable strict parallel safe
   return get_byte(uuid_send(record_id), 14) & 8 = 0;
 
--- Trigger: a chunk changes only by an erasure that an entry ordered, or when its content leaves for the archive,
--- which has it. An audit detects any other change, because the digests of all records are signed.
+-- Trigger: a chunk changes in two cases only: by an erasure that an entry ordered, or when its content leaves and the
+-- archive has it. An audit detects any other change, because the digests of all records are signed.
 create or replace function batch_chunks_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -202,7 +206,7 @@ begin
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
           and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
-      -- A label is removed with the payload or later.
+      -- A label is removed together with the payload, or later.
       or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
     raise exception 'a record may change only by an erasure with an entry'
@@ -211,8 +215,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a gated record begins with the entry that creates it and must match it. The principal is the entry's
--- party. Adds the deadline to open_deadlines.
+-- Trigger: a gated record begins with the entry that creates it and must match that entry. Its principal is the party
+-- of the entry. Also adds the record's deadline to open_deadlines.
 create or replace function gated_records_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -246,10 +250,11 @@ create or replace function waits_for_worker(state text, gate text) returns boole
   return state = 'SUBMITTED' or gate = 'auto' and state in ('VERIFIED', 'DISCREPANT');
 
 -- Trigger: a gated record changes as record_transitions allows, one version at a time, with an entry for each step.
--- Terms are fixed; the activation sets the performer, and revision-requested counts a revision.
+-- Terms are fixed, except that the activation sets the performer. revision-requested counts a revision.
 --
--- Also updates the rows of waiting work, one by one and by key. By a join, a session would keep a plan made for few
--- rows. By ctid, a row would remain if a worker has given it a job meanwhile.
+-- Also updates the rows of waiting work, one by one and by key. A join would not do, because a session would keep a
+-- plan made for few rows. Finding rows by ctid would not do either, because a row to which a worker has given a job
+-- meanwhile would remain.
 create or replace function gated_records_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -294,8 +299,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a document is inserted with the entry that has its digest, and only an erasure sets it to null. Evidence
--- that an agent offers to another ledger is stored with its offer.
+-- Trigger: a document is inserted with the entry that contains its digest, and only an erasure sets it to null.
+-- Evidence that an agent offers to another ledger is stored with its offer.
 create or replace function documents_keep() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -325,8 +330,8 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'documents_keep';
 end $$;
 
--- Trigger: an idempotency key outlives the payload of its request, but its fingerprint does not, because a short
--- request could be guessed from it.
+-- Trigger: an idempotency key outlives the payload of its request. Its fingerprint is removed with the payload,
+-- because a short request could be guessed from the fingerprint.
 create or replace function idempotency_keys_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -352,7 +357,7 @@ begin
   if not exists (select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
     or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
-    -- The first three lines of the note (C2SP tlog-checkpoint).
+    -- The first three lines of a note (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
     raise exception 'a checkpoint must match the chain and extend the checkpoints before it'
@@ -361,7 +366,8 @@ begin
   return new;
 end $$;
 
--- Trigger: the stored tree only grows. A frontier's size increases, and a tile retains its hashes.
+-- Trigger: the stored tree only grows. The size of a frontier increases. A tile gets further hashes and its hashes
+-- stay.
 create or replace function tree_grows() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -389,8 +395,9 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'peer_witnesses_grow';
 end $$;
 
--- Trigger: the rows of a ledger that is being moved, or was moved, to another database stay as copied. A statement of
--- the worker may affect many ledgers and skips the rows of such a ledger.
+-- Trigger: the rows of a ledger that was moved or is being moved to another database stay as copied.
+--
+-- A statement of the worker may affect many ledgers. Rows of such a ledger are then skipped and cause no error.
 create or replace function refuse_while_moving() returns trigger language plpgsql security definer
   set search_path = tallystick, pg_temp as $$
 declare
@@ -404,8 +411,8 @@ begin
     using errcode = 'object_not_in_prerequisite_state', constraint = 'ledger_moving';
 end $$;
 
--- Trigger: an archive piece never changes. Its state advances from `kept` through `leaving` to `left`. A piece with
--- content that is nowhere else cannot be deleted.
+-- Trigger: an archive piece never changes, except that its state advances from `kept` through `leaving` to `left`. A
+-- piece cannot be deleted once some of its content is only in the archive.
 create or replace function archive_pieces_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin

@@ -1,6 +1,7 @@
--- Returns the items whose traces, or groups of logs, got records of the same agent from `unseen_befores` on. Their
--- spans and logs may be stored already (docs/decisions/0030-a-span-is-one-record.md). Other keys of the items are
--- ignored.
+-- Returns the items whose traces or groups of logs have got records of the same agent from `unseen_befores` on. Their
+-- spans and logs may be stored already (docs/decisions/0030-a-span-is-one-record.md).
+--
+-- Other keys of the items are ignored.
 create or replace function items_overtaken(
   ledger_ids uuid[], actor_ids uuid[], unseen_befores int8[], items int4[], keys bytea[]
 ) returns int4[]

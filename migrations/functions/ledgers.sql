@@ -1,4 +1,4 @@
--- Replaces all secrets of a key. Returns false, without a change, if they are not the `expected` ones.
+-- Replaces all secrets of a key. If the present secrets differ from `expected`, changes nothing and returns false.
 create or replace function replace_key_secrets(
   ledger uuid, key uuid, expected bytea[], secret_hashes bytea[], macs bytea[], expires timestamptz[]
 ) returns boolean
@@ -18,7 +18,7 @@ begin
   return true;
 end $$;
 
--- Sets a key's rate limit; null: removes it. false: no such key.
+-- Sets a key's rate limit; null: removes the limit. Returns false if the key does not exist.
 create or replace function set_key_rate_limit(ledger uuid, key uuid, per_second real, burst int4) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -27,8 +27,8 @@ begin
   return found;
 end $$;
 
--- Sets which spans and logs a key accepts, and how much of them is stored; null: removes the settings. false: no such
--- key.
+-- Sets which spans and logs a key accepts, and how much of them is stored; null: removes the settings. Returns false
+-- if the key does not exist.
 create or replace function set_key_otlp(ledger uuid, key uuid, settings jsonb) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -36,7 +36,7 @@ begin
   return found;
 end $$;
 
--- Sets a ledger's rate limit; null: removes it. false: no such ledger.
+-- Sets a ledger's rate limit; null: removes the limit. Returns false if the ledger does not exist.
 create or replace function set_ledger_rate_limit(ledger uuid, per_second real, burst int4) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -44,8 +44,8 @@ begin
   return found;
 end $$;
 
--- Makes a ledger's tiles public, or readable only with its keys. Returns 'set', 'absent' (no such ledger) or 'full'
--- (public_max others are public).
+-- Makes a ledger's tiles public, or readable only with the ledger's keys. Returns 'set', 'absent' if the ledger does
+-- not exist, or 'full' if public_max other ledgers are public.
 create or replace function set_ledger_tiles_public(ledger uuid, public boolean, public_max int4) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -56,7 +56,8 @@ begin
   return case when found then 'set' else 'absent' end;
 end $$;
 
--- Freezes or unfreezes a ledger. false: it was not in the opposite state, or there is no such ledger.
+-- Freezes or unfreezes a ledger. Returns false if nothing changed: the ledger was already in that state, is closed
+-- for another reason, or does not exist.
 create or replace function set_ledger_frozen(ledger uuid, frozen boolean) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -67,11 +68,14 @@ begin
 end $$;
 
 -- Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the
--- closed ones.
+-- closed ledgers.
 --
--- Locks the heads, so that neither an append nor an acknowledgement can come in between. The API's login could append
--- a ledger-restored that nobody signed, so the worker verifies it. A false one, at `refused_seqs`, is ignored. A call
--- takes at most 1,000 ledgers; with more, servers would continue to append to the last ones for many seconds.
+-- The heads are locked, so that neither an append nor an acknowledgement can come in between. The API's login could
+-- append a ledger-restored that nobody signed, so the worker verifies such entries. It lists false ones in
+-- `refused_seqs`, and they are ignored here.
+--
+-- A call takes at most 1,000 ledgers, because with more, servers would continue to append to the last ledgers for
+-- many seconds.
 create or replace function close_restored_ledgers(
   ledgers uuid[], known_sizes bigint[], known_chains bytea[], refused_seqs bigint[]
 ) returns uuid[]
@@ -101,11 +105,12 @@ begin
   return closed_ones;
 end $$;
 
--- Retires all envelope keys that sign for no ledger any more, except the newest, and destroys their secrets. Returns
--- how many.
+-- Retires all envelope keys that sign for no ledger any more, except the newest key, and destroys their secrets.
+-- Returns the number of retired keys.
 --
--- It waits 90 s after a new key: a server that read the keys before may still create a ledger with the old one. Such
--- an entry is at most 60 s old (30 s of clock tolerance on either side), and its call takes at most 15 s.
+-- It waits until 90 s after a new key, because a server that read the keys before may still create a ledger with the
+-- old key. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and its
+-- call takes at most 15 s.
 create or replace function retire_envelope_keys() returns int8
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare

@@ -3,13 +3,13 @@ create or replace function begin_peer_request(ledger uuid, peer uuid, request_no
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
   perform from peer_inboxes i where i.ledger_id = ledger and i.peer_id = peer for update;
-  -- Longer than the tolerated age of a request, in both directions.
+  -- Nonces are stored for longer than the tolerated age of a request in both directions.
   delete from peer_nonces n where n.ledger_id = ledger and n.peer_id = peer and n.seen_at < clock_timestamp() - interval '150 seconds';
   insert into peer_nonces (ledger_id, peer_id, nonce) values (ledger, peer, request_nonce) on conflict do nothing;
   return found;
 end $$;
 
--- Stores an invitation. false: the ledger has too many.
+-- Stores an invitation. Returns false if the ledger has too many invitations or peerings.
 create or replace function invite_peer(
   ledger uuid, peer uuid, peer_name text, agent uuid, token_hash bytea, expires timestamptz, inviter text, open_max int4, peers_max int4
 ) returns boolean
@@ -20,14 +20,14 @@ begin
     or (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
     return false;
   end if;
-  -- These have long expired.
+  -- Removes invitations that expired long ago.
   delete from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at < now() - interval '30 days';
   insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
   values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
   return true;
 end $$;
 
--- Stores a peering to which this side was invited. false: the ledger has too many.
+-- Stores a peering to which this side was invited. Returns false if the ledger has too many peerings.
 create or replace function accept_peer(
   ledger uuid, peer uuid, peer_name text, agent uuid, token_hash bytea, expires timestamptz, sealed bytea,
   inviter text, remote_ledger uuid, url text, own_kid bytea, peers_max int4
@@ -46,7 +46,7 @@ begin
 end $$;
 
 -- Ends a peering that has no entry yet: an invitation that nobody accepted, or one that was accepted but not
--- completed. false: there is none.
+-- completed. Returns false if there is no such peering.
 create or replace function withdraw_peer(ledger uuid, peer uuid) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -55,7 +55,8 @@ begin
   return found;
 end $$;
 
--- Stores an entry whose position is already taken by another one. Does nothing if `forks_max` are stored.
+-- Stores an entry of a peer for whose position another entry is stored. Does nothing if `forks_max` such entries are
+-- stored.
 create or replace function keep_fork(
   ledger uuid, peer uuid, fork_leaf bytea, at bigint, record uuid, record_version int4, held bytea, fork bytea, forks_max int4
 ) returns void
@@ -69,7 +70,7 @@ begin
 end $$;
 
 -- Stores the facts of a request for a cosignature: the other side's key, the cosigned tree, and a different tree of a
--- size that was seen. null: unchanged. The caller has locked the peering.
+-- size that was seen before. A fact that is null stays unchanged. The caller has locked the peering.
 create or replace function keep_peer_witness(
   ledger uuid, peer uuid, other_key text, other_kid bytea, tree_size bigint, tree_root bytea, tree_note text, other_note text
 ) returns void
@@ -85,8 +86,8 @@ begin
   where w.ledger_id = ledger and w.peer_id = peer;
 end $$;
 
--- Sends dead letters again, with the entries that wait for them. `at`: their seqs; null: all. Returns how many there
--- were.
+-- Sends dead letters again, with the entries that wait for them. `at` has their seqs; null: all dead letters. Returns
+-- the number of these dead letters.
 create or replace function replay_peer(ledger uuid, peer uuid, at bigint[]) returns bigint
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -108,14 +109,14 @@ begin
   return replayed;
 end $$;
 
--- Makes the worker compare records with the other side.
+-- Makes the worker compare its records with the other side's.
 create or replace function want_peer_summary(ledger uuid, peer uuid) returns void
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
   update peer_cursors c set summary_wanted = true where c.ledger_id = ledger and c.peer_id = peer;
 end $$;
 
--- Sets the budget of a peering; null: the defaults. false: no such peering.
+-- Sets the budget of a peering; null: the default budget. Returns false if the peering does not exist.
 create or replace function set_peer_budget(ledger uuid, peer uuid, entries_a_day int8, bytes_a_day int8) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin

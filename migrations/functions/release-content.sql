@@ -1,12 +1,13 @@
--- Removes content from Postgres after the caller has read the archive piece back and compared it.
+-- Removes content from Postgres. The caller must have read the archive piece back and compared it before.
 --
 -- - `chunks_before`: SHA-256 of each chunk's content.
--- - `kept_metadata`: the chunk's metadata, which the archive lacks.
+-- - `kept_metadata`: the chunk's metadata, which the archive does not have.
 -- - `entry_leaves`: leaf of each entry whose envelope is to leave.
 -- - `is_last`: marks the piece as `left` if none of its content remains.
 --
--- Returns how many left. Skips content that has changed meanwhile or left before, and everything of a ledger that is
--- being moved. Raises P0002 if the archive has no such piece below its position.
+-- Returns how many contents and envelopes were removed. Content that has changed meanwhile or has left before is
+-- skipped, as is everything of a ledger that is being moved. Raises P0002 if the archive has no such piece below its
+-- position.
 --
 -- Each call is planned anew, because a session would keep a plan made on empty tables.
 create or replace function release_content(
@@ -31,7 +32,7 @@ begin
   end if;
   if piece_state = 'kept' then
     update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from;
-    -- The move of the ledger has begun meanwhile (refuse_while_moving).
+    -- No row was updated, because the move of the ledger has begun meanwhile (refuse_while_moving).
     if not found then return; end if;
   end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata

@@ -1,10 +1,11 @@
--- Returns the ledger's open audit, or creates this one. Stores the newest 100 ended audits of each ledger.
+-- Returns the id of the ledger's open audit. If there is none, creates this audit. Of ended audits only the newest
+-- 100 of each ledger stay.
 create or replace function request_audit(ledger uuid, audit uuid, agent uuid) returns uuid
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
   found_id uuid;
 begin
-  -- Serialized for each ledger, so that an open audit cannot end between the insert and the select.
+  -- A lock for each ledger, so that an open audit cannot end between the insert and the select.
   perform pg_advisory_xact_lock(hashtextextended('audit ' || ledger, 0));
   insert into audits (ledger_id, audit_id, requested_by) values (ledger, audit, agent)
   on conflict (ledger_id) where state in ('queued', 'running') do nothing

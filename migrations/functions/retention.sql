@@ -1,8 +1,8 @@
--- Returns the retention of a record in days and the entry that set it: the longest of all rules that apply.
--- `rule_seq` null: no rule applies. `days` null with a `rule_seq`: forever.
+-- Returns the retention of a record in days, and the entry that set it: the longest retention of all rules that apply
+-- to the record. `rule_seq` null: no rule applies. `days` null with a `rule_seq`: forever.
 --
 -- A rule applies to records that come after it, until another rule replaces it. It also applies to all earlier
--- records, because a promise may be lengthened but not shortened.
+-- records, because a retention that was promised may become longer but not shorter.
 --
 -- This function and the next two have no search path of their own, so that Postgres inlines them into queries.
 create or replace function retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint)
@@ -18,11 +18,11 @@ language sql stable as $$
   where r.replaced_seq is null or r.replaced_seq > made_seq
 $$;
 
--- Returns the holds on a record at a given seq. None is returned for a seq before the newest lift, because
--- hold_records has only standing holds.
+-- Returns the holds that are on a record at the seq `at`. If `at` is before the newest lift, the result is
+-- incomplete, because hold_records has only standing holds.
 --
--- Holds that name records are found by the record, however many other holds the ledger has. hold_records only finds
--- them; the rows of `holds` determine what is held.
+-- Holds that name records are found by the record, so that many other holds of the ledger cost nothing. hold_records
+-- is only an index: the rows of `holds` decide which records are on hold.
 create or replace function holds_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint)
 returns table (seq bigint, case_id text)
 language sql stable as $$
@@ -42,8 +42,10 @@ $$;
 -- Returns the facts by which rules and holds select a record: its type, its agents (maker, represented agent,
 -- performer), the entry that made it, and the time of its last change (null while it is open).
 --
--- A record of a batch has no row: the caller passes type and agents from its chunk, and the entry at `document_seq`
--- made it. A record of another ledger has no row either: its type is the one that its home states, and its agents are
+-- A record of a batch has no row. The caller passes its type and agents from the chunk, and the entry that made it is
+-- the one at `document_seq`.
+--
+-- A record of another ledger has no row either. Its type is the one that its home ledger states, and its agents are
 -- those that offered the evidence at `document_seq`.
 create or replace function keeping_facts(ledger uuid, record uuid, document_seq bigint, given_type text, given_agents uuid[])
 returns table (type text, agents uuid[], made_seq bigint, since timestamptz)
@@ -80,7 +82,7 @@ language sql stable as $$
   ) l on true
 $$;
 
--- Stores rules and holds as set by their entries, and restarts the worker's sweep of the ledger.
+-- Stores rules and holds as their entries set them. Restarts the worker's sweep of the ledger.
 create or replace function append_keeping(
   ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -118,7 +120,7 @@ begin
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 
-  -- Each of these may have made documents due.
+  -- Restarts the sweep, because each of these entries may have made documents due.
   insert into retention_sweeps (ledger_id, changed_seq)
   select i.ledger_id, max(i.seq) from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
   where i.outcome = 0 and i.kind in ('retention-set', 'hold-lifted')
@@ -146,9 +148,11 @@ begin
   end if;
 end $$;
 
--- Refuses erasures of held documents, and erasures by a rule before the retention is over, by the database's clock.
--- The ledger's head is locked: a hold that was committed before is seen, and a later hold finds the erasure in the
--- chain.
+-- Refuses erasures of documents on hold. Also refuses erasures by a rule before the retention is over by the
+-- database's clock.
+--
+-- The ledger's head is locked. So a hold that was committed before is seen here, and a hold that comes later finds
+-- the erasure in the chain.
 create or replace function refuse_kept(
   ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -177,8 +181,8 @@ begin
   end if;
 end $$;
 
--- Trigger: a rule never changes. A hold changes only by the entry that lifts it, and its hold_records are deleted
--- afterwards.
+-- Trigger: a rule never changes. A hold changes only by the entry that lifts it. After that its hold_records are
+-- deleted.
 create or replace function keeping_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin

@@ -1,9 +1,10 @@
--- Stores keys by which agents sign for themselves.
+-- Stores keys with which agents sign for themselves. Checks the limits for them under the lock of the chain's head.
 --
--- A verifier refuses a ledger in which an agent has more than eight current keys, or a further key without the
--- endorsement of a current one. So this function checks both, under the lock of the chain's head. Including revoked
--- keys an agent has at most 256: the follower reads and digests all keys of a ledger, and agents may rotate their own
--- keys as often as they like.
+-- A verifier refuses a ledger in which an agent has more than eight current keys, or a further key that no current
+-- key has endorsed. So both are checked here.
+--
+-- Including revoked keys, an agent can have at most 256 keys. This limit is needed because the follower reads and
+-- digests all keys of a ledger, and agents may rotate their own keys as often as they like.
 create or replace function register_signing_keys(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -32,11 +33,13 @@ begin
   where i.outcome = 0 and i.kind = 'agent-key-registered';
 end $$;
 
--- For the short path of append_entries: checks all items of a ledger that its own key has not signed. Each must be
--- signed by a current key of its actor, choose an id that the ledger does not have, and be within 20 s of the clock.
--- The long path finds out which item fails.
+-- Checks those items of a ledger that its own key has not signed, for the short path of append_entries. If it returns
+-- false, the long path finds out which item fails.
 --
--- The limit is 20 s, so that one agent alone cannot make entries that are a minute apart, between which a verifier
+-- Each such item must be signed by a current key of its actor, choose an id that the ledger does not have, and be
+-- within 20 s of the clock.
+--
+-- With a limit of 20 s, one agent alone cannot make entries that are a minute apart. Between such entries a verifier
 -- expects a checkpoint (src/proof/ledger/tail.ts).
 create or replace function own_signatures_hold(
   of_ledger uuid, envelope_kid bytea, kids bytea[], actor_ids uuid[], subject_ids uuid[], recorded_ats timestamptz[]

@@ -1,4 +1,4 @@
--- Locks an endpoint until the end of the transaction. false: no such endpoint.
+-- Locks an endpoint until the end of the transaction. Returns false if the endpoint does not exist.
 create or replace function lock_webhook(ledger uuid, webhook uuid) returns boolean
 language plpgsql set search_path = tallystick, pg_temp as $$
 begin
@@ -15,14 +15,17 @@ language sql stable set search_path = tallystick, pg_temp as $$
   from chain_heads h where h.ledger_id = ledger
 $$;
 
--- Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. A new setting needs no change here.
+-- Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. The other columns are listed here,
+-- so that a new setting needs no change.
 create or replace function webhook_settings(of_row jsonb) returns jsonb
 language sql immutable set search_path = tallystick, pg_temp as $$
   select of_row - '{ledger_id,webhook_id,created_by,created_at,state,reason,state_at}'::text[]
 $$;
 
--- Creates an endpoint for events that are appended from now on and returns its id. Returns an identical endpoint if
--- there is one, because a client without an answer retries. null: the ledger has `webhooks_max` endpoints.
+-- Creates an endpoint for events that are appended from now on, and returns its id. Returns null if the ledger has
+-- `webhooks_max` endpoints.
+--
+-- If an identical endpoint exists, returns the id of that one, because a client that got no answer tries again.
 create or replace function create_webhook(
   ledger uuid, webhook uuid, settings jsonb, creator uuid, secret uuid, new_sealed bytea, new_public_key bytea, webhooks_max int4
 ) returns uuid
@@ -33,7 +36,7 @@ declare
     'state', 'active', 'state_at', clock_timestamp()));
   twin uuid;
 begin
-  -- Serialized for each ledger, so that no other endpoint is created between the check and the insert.
+  -- A lock for each ledger, so that no other endpoint is created between the check and the insert.
   perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
   select o.webhook_id into twin from webhooks o
   where o.ledger_id = ledger and o.state <> 'deleted'
@@ -51,8 +54,8 @@ begin
   return webhook;
 end $$;
 
--- Changes the settings in `settings`. Returns `changed`, `missing`, or `documents`: it would send documents, which
--- `with_documents` forbids.
+-- Changes the settings in `settings`. Returns `changed`, `missing`, or, if the endpoint would get documents and
+-- `with_documents` is false, `documents`.
 create or replace function change_webhook(ledger uuid, webhook uuid, settings jsonb, with_documents boolean) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
@@ -62,8 +65,8 @@ begin
   select * into w from webhooks o where o.ledger_id = ledger and o.webhook_id = webhook;
   w = jsonb_populate_record(w, webhook_settings(settings));
   if 'documents' = any (w.include) and not with_documents then return 'documents'; end if;
-  -- Updates all columns, because a statement that names them would have to be changed for each new setting. The row
-  -- is locked.
+  -- Updates all columns, because a statement with their names would need a change for each new setting. No change of
+  -- others is lost, because the row is locked.
   execute (
     select format('update webhooks set (%1$s) = (select %1$s from (select ($1).*) n) where ledger_id = $2 and webhook_id = $3',
       string_agg(quote_ident(a.attname), ', '))
@@ -72,7 +75,8 @@ begin
   return 'changed';
 end $$;
 
--- Pauses an active endpoint. One that is paused or disabled stays unchanged. false: no such endpoint.
+-- Pauses an active endpoint. An endpoint that is paused or disabled stays unchanged. Returns false if the endpoint
+-- does not exist.
 create or replace function pause_webhook(ledger uuid, webhook uuid) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -82,8 +86,8 @@ begin
   return true;
 end $$;
 
--- Resumes an endpoint and clears its failures; retries are due at once. `skips`: it continues with events that are
--- appended from now on. false: no such endpoint.
+-- Resumes an endpoint and clears its failures. Retries become due at once. With `skips`, the endpoint continues with
+-- events that are appended from now on. Returns false if the endpoint does not exist.
 create or replace function resume_webhook(ledger uuid, webhook uuid, skips boolean) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -92,7 +96,7 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
   update webhook_deliveries d set due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
-  -- Makes the delivering worker read due deliveries again.
+  -- The changed due time makes the delivering worker read due deliveries again.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
     due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
@@ -101,7 +105,8 @@ begin
   return true;
 end $$;
 
--- Deletes an endpoint and its secrets. The worker removes the other rows. false: no such endpoint.
+-- Deletes an endpoint and its secrets. The worker removes the other rows. Returns false if the endpoint does not
+-- exist.
 create or replace function delete_webhook(ledger uuid, webhook uuid) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -112,8 +117,8 @@ begin
   return true;
 end $$;
 
--- Adds a secret. The others end after `overlap`, or earlier if they would have ended anyway. Returns `missing`,
--- `full` (`secrets_max` have not ended) or `rotated`.
+-- Adds a secret. The other secrets end after `overlap`, or earlier if they would have ended anyway. Returns
+-- `missing`, `full` if `secrets_max` secrets have not ended yet, or `rotated`.
 create or replace function rotate_webhook_secret(
   ledger uuid, webhook uuid, secret uuid, new_sealed bytea, new_public_key bytea, overlap interval, secrets_max int4
 ) returns text
@@ -131,12 +136,13 @@ begin
   where s.ledger_id = ledger and s.webhook_id = webhook;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
-  -- Changes `xmin`, so that the delivering worker reads the endpoint again.
+  -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+  -- endpoint again.
   update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   return 'rotated';
 end $$;
 
--- Queues a test event. Returns `missing`, `inactive`, `full` (`open_max` are waiting) or `requested`.
+-- Queues a test event. Returns `missing`, `inactive`, `full` if `open_max` test events are waiting, or `requested`.
 create or replace function request_webhook_test(ledger uuid, webhook uuid, new_event uuid, about text, open_max int4) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -157,14 +163,14 @@ begin
   return 'requested';
 end $$;
 
--- Restarts the retry schedule of deliveries. A sender that sees a different due time in the cursor reads due
+-- Restarts the retry schedule of deliveries. The due time in the cursor changes too, so that a sender reads due
 -- deliveries again (src/db/events/webhook-work.ts).
 create or replace function redeliver_events(ledger uuid, webhook uuid, events uuid[]) returns void
 language plpgsql set search_path = tallystick, pg_temp as $$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- The first waiting event of each record becomes due.
+  -- The first of each record's waiting events becomes due.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -173,7 +179,7 @@ begin
   update webhook_cursors c set due_at = clock_timestamp() where c.ledger_id = ledger and c.webhook_id = webhook;
 end $$;
 
--- Redelivers one event. Returns `missing`, `held` (it already waits for an earlier event of its record) or
+-- Redelivers one event. Returns `missing`, `held` if the event already waits for an earlier event of its record, or
 -- `redelivered`.
 create or replace function redeliver_webhook_event(ledger uuid, webhook uuid, that_event uuid) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
@@ -189,8 +195,8 @@ begin
   return 'redelivered';
 end $$;
 
--- Redelivers dead events from the id `first_event` on, oldest first, at most `deliveries_max`. Returns how many, and
--- whether there are more. No row: no such endpoint.
+-- Redelivers dead events from the id `first_event` on, oldest first, at most `deliveries_max`. Returns their number,
+-- and whether there are more. Returns no row if the endpoint does not exist.
 create or replace function redeliver_dead_webhook_events(
   ledger uuid, webhook uuid, first_event uuid, deliveries_max int4
 ) returns table (redelivered int4, more boolean)
@@ -209,9 +215,9 @@ begin
   return next;
 end $$;
 
--- Delivers entries from `from_seq` to before `end_seq` again; null: up to the endpoint's position. Events that were
--- delivered are included only with `delivered`. Returns `missing`, `busy` (another recovery is running) or
--- `recovering`.
+-- Delivers entries from `from_seq` to before `end_seq` again; `end_seq` null: up to the endpoint's position. Events
+-- that were delivered are included only with `delivered`. Returns `missing`, `busy` if another recovery is running,
+-- or `recovering`.
 create or replace function recover_webhook(
   ledger uuid, webhook uuid, from_seq bigint, end_seq bigint, delivered boolean
 ) returns text
@@ -224,14 +230,16 @@ begin
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
   last_seq = least(end_seq, c.next_seq);  -- least ignores nulls
   if c.recover_seq is not null then
-    -- Where the running recovery began is unknown, so the request must be within its rest.
+    -- A recovery is running, and where it began is unknown. So a request counts as the same one only if it is within
+    -- the rest of the running recovery.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
   if from_seq < last_seq then
     update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
     where x.ledger_id = ledger and x.webhook_id = webhook;
-    -- Changes `xmin`, so that the delivering worker reads the endpoint again.
+    -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+    -- endpoint again.
     update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   end if;
   return 'recovering';

@@ -1,16 +1,20 @@
--- Writes decided entries and all rows that they make: for append_entries, and for a ledger that is restored from its
--- archive (`restores`).
+-- Writes entries that were decided, and all rows that follow from them. Called by append_entries, and when a ledger
+-- is restored from its archive (`restores`).
 --
--- Arguments are those of append_entries, with one element for each item, after the decisions about each item:
--- `outcomes` (items with 0 are written), `seqs`, `chains` (chain hash after the entry), `prev_seqs` (entry of the
--- record's previous step) and `signer_kids` (key of an agent that has signed).
+-- Arguments are those of append_entries, with one element for each item, after the decisions about the items:
 --
--- A restore has no idempotency keys, metadata, data subjects' labels or secrets of API keys, because no entry
--- contains them. The closure that a ledger-restored ends already exists, and rules and holds are not applied to
--- erasures again. All other rows are equal: test/run/restore-equals.test.ts.
+-- - `outcomes`: items with 0 are written.
+-- - `seqs`: seq of the entry.
+-- - `chains`: chain hash after the entry.
+-- - `prev_seqs`: entry of the record's previous step.
+-- - `signer_kids`: key of the agent that has signed the entry; null: the server has.
 --
--- Returns true, so that the caller can assign it: `perform`, which calls a void function, makes a plan of its own.
--- plpgsql passes arrays on without a copy.
+-- A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because no entry
+-- contains them. The closure that a ledger-restored ends exists already. Rules and holds are not applied to erasures
+-- again. All other rows equal those of the append: test/run/restore-equals.test.ts.
+--
+-- Returns true, so that the caller can assign the result. `perform`, which calls a void function, would make a plan
+-- of its own. plpgsql passes arrays on without a copy.
 create or replace function write_entries(
   restores boolean, outcomes int2[], seqs bigint[], chains bytea[], prev_seqs bigint[], signer_kids bytea[],
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
@@ -35,7 +39,7 @@ declare
   moved int4 := 0;
   changed int4;
 begin
-  -- One statement, because each further statement costs a call of one item 100 µs.
+  -- One statement, because each further statement adds 100 µs to a call of one item.
   with new_entries as (
     insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope, signer_kid)
@@ -104,8 +108,8 @@ begin
   if 2 <= any (versions) then
     steps := (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version > 1);
   end if;
-  -- Applies one step of each record at a time, as its trigger demands. A call has at most two steps of a record; a
-  -- restore has as many as were archived.
+  -- Applies one step of each record at a time, as the trigger of gated_records demands. A call has at most two steps
+  -- of a record, but a restore has as many as were archived.
   for nth in 1 .. steps loop
     update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
       performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
@@ -136,8 +140,8 @@ begin
     end if;
   end if;
 
-  -- Rows that administrative entries (without a version) name: ledgers, agents, keys. Details have their columns as
-  -- JSON.
+  -- Stores the rows that administrative entries (those without a version) name: ledgers, agents, keys. The details
+  -- have the columns of these rows as JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -149,7 +153,7 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
-  -- Last, because an erasure in this call may come before the lift.
+  -- Comes last, because an erasure in this call may come before the hold is lifted.
   if 'hold-lifted' = any (kinds) then
     delete from hold_records r
     using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
@@ -157,7 +161,7 @@ begin
       and h.ledger_id = i.ledger_id and coalesce(h.lifted_seq, 9223372036854775807) = i.seq
       and r.ledger_id = h.ledger_id and r.record_id = any (h.record_ids) and r.seq = h.seq;
   end if;
-  -- Entries about peers, shares of records, and offers.
+  -- Stores details of entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
   end if;

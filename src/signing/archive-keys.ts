@@ -7,7 +7,7 @@ export function archiveKeyContext(ledgerId: Uuid, fromSeq: number): string {
   return `archive keys ${formatId('led', ledgerId)} ${fromSeq}`
 }
 
-/** Returns packed secrets for a new piece. */
+/** Returns new secrets for a piece, packed. */
 export function makeArchiveKeys(): Buffer {
   return DocumentKeys.of(randomBytes(DOCUMENT_KEY_BYTES)).pack()
 }

@@ -2,18 +2,19 @@ import type { Uuid } from '../proof/ids.ts'
 import { type MacKey, makeRowMac, type RowMac } from './row-mac.ts'
 import { toHex } from './text-of-bytes.ts'
 
-/** How far a ledger's entries were verified as they were appended, and what the next entry must continue. */
+/** Position up to which the follower has verified a ledger, and what the next entry must continue. */
 export type CursorPosition = {
   readonly nextSeq: number
   readonly chain: Uint8Array
   readonly envelopeKid: Uint8Array
-  /** Digest of the agents' signing keys after the verified entries (LedgerAgentKeys); null: there were none. */
+  /** Digest of the agents' signing keys after the verified entries (LedgerAgentKeys); null: no agent had a key. */
   readonly agentKeys: Uint8Array | null
 }
 
 /**
- * Authenticates the audit follower's cursors. Money moves only below them, and the worker's database login can write
- * their rows. An older row of the same ledger has a valid MAC too, but only makes entries be verified twice.
+ * Authenticates the audit follower's cursors. This is needed because money moves only below a cursor, and the
+ * worker's database login can write cursors. An older row of the same ledger has a valid MAC too, but can only cause
+ * entries to be verified twice.
  */
 export type CursorMac = RowMac<CursorPosition & { readonly ledgerId: Uuid }>
 

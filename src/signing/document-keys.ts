@@ -4,19 +4,20 @@ import { ARCHIVE_ENTRY_DOCUMENTS_MAX, ARCHIVE_PIECE_ENTRIES_MAX } from '../proof
 /*
  * Keys of the documents of one archive piece (docs/formats/archive.md).
  *
- * They are the leaves of a binary tree of secrets. Each secret determines its two children, and no child determines
- * its parent (Goldreich, Goldwasser, Micali 1986). To destroy one key, the secrets on the path to it are replaced by
- * their siblings: all other keys can still be computed, and this one by nobody.
+ * The keys are the leaves of a binary tree of secrets. Each secret determines its two children, and no child
+ * determines its parent (Goldreich, Goldwasser, Micali 1986). To destroy one key, each secret on the path to it is
+ * replaced by the sibling of the next secret on the path. After that all other keys can still be computed, and nobody
+ * can compute this one.
  */
 
 export const KEY_TREE_DEPTH = 24
 export const DOCUMENT_KEY_BYTES = 32
-/** Depth, first position below the node, secret. */
+/** A packed node: depth, first position below the node, secret. */
 const NODE_BYTES = 1 + 4 + DOCUMENT_KEY_BYTES
 
 type Node = { readonly depth: number; readonly first: number; readonly secret: Uint8Array }
 
-/** Returns a document's position in its piece. Throws RangeError if no piece has such a position. */
+/** Returns a document's position in its piece. Throws RangeError if a piece cannot have such a position. */
 export function documentPosition(entryOffset: number, item: number): number {
   if (
     entryOffset < 0 ||
@@ -28,12 +29,12 @@ export function documentPosition(entryOffset: number, item: number): number {
   return entryOffset * ARCHIVE_ENTRY_DOCUMENTS_MAX + item
 }
 
-/** Secrets that determine the remaining keys. */
+/** The keys of a piece that were not destroyed, as secrets that determine them. */
 export class DocumentKeys {
   #nodes: readonly Node[]
   /**
-   * Secrets on the path to the last requested key. Positions are requested in order, so most of the next path is the
-   * same.
+   * Secrets on the path to the key that was requested last. Positions are requested in order, so the next path begins
+   * with most of these secrets.
    */
   #way: Node[] = []
 
@@ -41,12 +42,12 @@ export class DocumentKeys {
     this.#nodes = nodes
   }
 
-  /** `secret`: 32 random bytes. */
+  /** Returns all keys of a piece. `secret` is 32 random bytes. */
   static of(secret: Uint8Array): DocumentKeys {
     return new DocumentKeys([{ depth: 0, first: 0, secret }])
   }
 
-  /** Throws RangeError if `packed` are no secrets. */
+  /** Reads packed secrets. Throws RangeError if `packed` is no list of secrets. */
   static unpack(packed: Uint8Array): DocumentKeys {
     const bytes = Buffer.from(packed)
     if (bytes.length % NODE_BYTES !== 0) throw new RangeError(`${bytes.length} bytes are no document keys`)
@@ -70,7 +71,7 @@ export class DocumentKeys {
     )
   }
 
-  /** Returns a document's key, or null if it was destroyed. */
+  /** Returns a document's key; null: the key was destroyed. */
   find(position: number): Uint8Array | null {
     while (this.#way.length > 0 && !holds(this.#way.at(-1)!, position)) this.#way.pop()
     let node = this.#way.at(-1) ?? this.#nodes.find((one) => holds(one, position))
@@ -83,7 +84,7 @@ export class DocumentKeys {
     return node.secret
   }
 
-  /** Takes one key from `other` if it was destroyed here. Returns false if the key is missing afterwards. */
+  /** If the key was destroyed here, takes it from `other`. Returns false if `other` does not have it either. */
   adopt(position: number, other: DocumentKeys | undefined): boolean {
     if (this.find(position) !== null) return true
     const secret = other?.find(position)
@@ -93,7 +94,7 @@ export class DocumentKeys {
     return true
   }
 
-  /** Destroys a key. Returns false if it was destroyed before. */
+  /** Destroys a key. Returns false if the key was destroyed before. */
   destroy(position: number): boolean {
     const at = this.#nodes.findIndex((node) => holds(node, position))
     if (at < 0) return false
@@ -122,8 +123,8 @@ function childTowards({ depth, first, secret }: Node, position: number): Node {
 const BLOCK_BYTES = 64
 
 /**
- * HMAC-SHA256 (RFC 2104 §2) from two one-shot hashes: 2.5 µs, against 15 by `createHmac`. A document needs two on
- * average.
+ * Computes HMAC-SHA256 (RFC 2104 §2) from two one-shot hashes. It takes 2.5 µs, while `createHmac` takes 15 µs. A
+ * document needs two of them on average.
  */
 function hmacOfByte(key: Uint8Array, byte: number): Buffer {
   const inner = Buffer.alloc(BLOCK_BYTES + 1, 0x36)

@@ -9,13 +9,13 @@ export type Entropy = {
   uuidv7(nowMs: number): Uuid
 }
 
-/** Returns random bytes from a pool, because filling 16 bytes takes 5.0 µs and filling 4,096 takes 6.2. */
+/** Returns random bytes from a pool, because filling 4,096 bytes takes 6.2 µs and filling only 16 takes 5.0 µs. */
 export function makeEntropy(): Entropy {
   let pool = new Uint8Array(POOL_BYTES)
   let used = POOL_BYTES
   function bytes16(): Uint8Array {
     if (used === POOL_BYTES) {
-      // A new pool each time, because the callers own the returned bytes.
+      // Allocates a new pool each time, because the callers own the returned bytes.
       pool = randomFillSync(new Uint8Array(POOL_BYTES))
       used = 0
     }

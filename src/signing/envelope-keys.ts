@@ -19,16 +19,19 @@ type AgentKey = KnownKey & { readonly agent: NonNullable<KnownKey['agent']> }
 type Load = {
   /** Reads the deployment's own keys. */
   readonly findKey: () => Promise<FindKey>
-  /** Returns the entry by which an agent of the ledger registered the kid (lower-case hex); null: none. */
+  /**
+   * Returns the entry with which an agent of the ledger registered the kid (lower-case hex); null: no entry
+   * registered it.
+   */
   readonly findRegistration: (ledgerId: Uuid, kid: string) => Promise<SignedLine | null>
 }
 
 /**
- * Public keys that sign envelopes: the deployment's, and those that agents registered. The deployment's keys are read
- * again when an unknown kid is requested, as after a rotation.
+ * Public keys that sign envelopes: the deployment's keys, and keys that agents registered. If an unknown kid is
+ * requested, as after a rotation, the deployment's keys are read again.
  */
 export class EnvelopeKeys {
-  /** Statements known to be signed by these keys. */
+  /** Statements that are known to be signed by these keys. */
   readonly known = new KnownStatements()
   readonly #load: Load
   readonly #agentKeys = new Map<string, AgentKey>()
@@ -38,7 +41,10 @@ export class EnvelopeKeys {
     this.#load = load
   }
 
-  /** Returns a FindKey for `kids` (lower-case hex). It finds those of the deployment and of the ledger's agents. */
+  /**
+   * Returns a FindKey that finds the keys of `kids` (lower-case hex), both the deployment's and those of the ledger's
+   * agents.
+   */
   async finderFor(kids: Iterable<string>, ledgerId: Uuid | null = null): Promise<FindKey> {
     for (const kid of kids) {
       if (this.#findKey(kid) || (ledgerId && (await this.findAgentKey(ledgerId, kid)))) continue
@@ -51,11 +57,11 @@ export class EnvelopeKeys {
   }
 
   /**
-   * Returns a key that an agent of the ledger registered, or null. Whether it was revoked depends on the position in
-   * the chain and is not checked.
+   * Returns a key that an agent of the ledger registered; null: no agent did. A key may be revoked: that depends on
+   * the position in the chain and is not checked here.
    *
-   * The row is only an index, which the database's owner can write. What counts is the entry that it names, signed by
-   * the server. Throws ProofError if that entry does not verify or registers another key.
+   * The key's row is only an index, which the database's owner can write. Therefore the entry that the row names is
+   * verified: the server must have signed it, and it must register this key. Throws ProofError otherwise.
    */
   async findAgentKey(ledgerId: Uuid, kid: string): Promise<AgentKey | null> {
     const id = `${ledgerId} ${kid}`

@@ -6,8 +6,8 @@ import { KNOWN_STATEMENTS_BYTES_MAX } from './limits.ts'
 import { nativeProviders } from './native.ts'
 
 /**
- * `statement`: null if the envelope was not parsed yet. `isSigned`: whether a key of the deployment was verified to
- * have signed these bytes.
+ * What is known of an envelope. `statement` is null if the envelope was not parsed yet. `isSigned`: a key of the
+ * deployment was verified to have signed these bytes.
  */
 type KnownStatement = {
   readonly envelope: Uint8Array
@@ -16,15 +16,17 @@ type KnownStatement = {
 }
 
 /**
- * Cache of this process about envelopes, by leaf. A leaf commits to every byte, so an envelope that was parsed or
- * verified once need not be again. A step of a gated record is parsed three times within a second, at 16 µs, and two
- * signatures are verified before a verdict, at 60 µs each. A leaf takes 1.5 µs.
+ * Cache of this process for envelopes, by leaf.
  *
- * The owner of the database chooses the bytes that are looked up, but cannot make the cache accept other bytes for
- * them. A signed entry does not prove its position: the caller must compare, each time, which entry it is and whether
+ * A leaf commits to every byte of an envelope, so an envelope that was parsed or verified once need not be parsed or
+ * verified again. Without the cache, a step of a gated record is parsed three times within a second, at 16 µs each,
+ * and two signatures are verified before a verdict, at 60 µs each. A leaf takes 1.5 µs.
+ *
+ * The owner of the database chooses which bytes are looked up, but cannot make the cache accept other bytes for a
+ * leaf. A signed entry does not prove its position. So the caller must check each time which entry it is, and whether
  * it is the newest.
  *
- * The oldest knowledge is dropped first, because the steps of a record follow each other closely.
+ * The oldest envelopes are dropped first, because the steps of a record follow each other closely.
  */
 export class KnownStatements {
   readonly #known = new Map<string, KnownStatement>()
@@ -39,28 +41,31 @@ export class KnownStatements {
   }
 
   /**
-   * Returns the statement if a key of the deployment is known to have signed the envelope, otherwise null. `leaf`:
-   * the envelope's, lower-case hex.
+   * Returns the statement if a key of the deployment is known to have signed the envelope, otherwise null. `leaf` is
+   * the envelope's leaf in lower-case hex.
    */
   findSigned(leaf: string, envelope: Uint8Array): ParsedStatement | null {
     return this.#known.get(leaf)?.isSigned ? this.#read(leaf, envelope) : null
   }
 
   /**
-   * Returns the bytes of an envelope, so that the caller need not read it again. null: it is unknown whether a key of
-   * the deployment signed it.
+   * Returns the bytes of an envelope that a key of the deployment is known to have signed, so that the caller need
+   * not read it again. Returns null for all other leaves.
    */
   findEnvelope(leaf: string): Uint8Array | null {
     const known = this.#known.get(leaf)
     return known?.isSigned ? known.envelope : null
   }
 
-  /** Returns the parsed statement of an envelope, whose signature may be unverified; null: unknown. */
+  /** Returns the parsed statement of an envelope; null: the cache does not have it. The signature may be unverified. */
   findRead(leaf: string): ParsedStatement | null {
     return this.#known.get(leaf)?.statement ?? null
   }
 
-  /** Adds a signed envelope. `statement`: null if this process signed it itself, or another thread verified it. */
+  /**
+   * Adds a signed envelope. `statement` is null if it is not parsed here, because this process signed the envelope
+   * itself or another thread verified it.
+   */
   addSigned(leaf: string, envelope: Uint8Array, statement: ParsedStatement | null): void {
     this.#set(leaf, { envelope, statement: statement ?? this.findRead(leaf), isSigned: true })
   }

@@ -1,7 +1,7 @@
 // Cached statements (src/signing/known-statements.ts)
 /**
- * Bytes of their envelopes. With the parsed objects they take four times as much. At 600 gated records a second this
- * covers the last three seconds.
+ * Bytes of the cached envelopes. With the parsed objects they take four times as much memory. At 600 gated records
+ * per second the cache has those of the last three seconds.
  */
 export const KNOWN_STATEMENTS_BYTES_MAX = 8 * 1024 * 1024
 

@@ -8,38 +8,45 @@ import {
 } from 'node:crypto'
 
 /**
- * Seals private keys at rest, and authenticates rows that grant something. `context` binds a sealed secret to its
- * row, so that rows cannot be exchanged.
+ * Seals private keys at rest, and authenticates rows that grant a privilege. `context` binds a sealed secret to its
+ * row, so that sealed secrets of two rows cannot be exchanged.
  */
 export type MasterKey = {
   seal(secret: Uint8Array, context: string): Buffer
-  /** Throws if another key sealed it, or if the bytes or their context were changed. */
+  /** Returns the secret. Throws if another key sealed it, or if the bytes or the context were changed. */
   open(sealed: Uint8Array, context: string): Buffer
   /**
-   * Returns 40 bytes that Postgres can check: the key's id (8) and an HMAC-SHA256 (32). The HMAC covers the
-   * concatenated chunks. Its key is derived from the master key for this purpose.
+   * Returns a MAC that Postgres can check: the key's id (8 bytes) and an HMAC-SHA256 (32 bytes) over the concatenated
+   * chunks.
+   *
+   * The HMAC's key is derived from the master key for this purpose alone.
    */
   databaseMac(chunks: Iterable<Uint8Array>): Buffer
-  /** Keys with which Postgres checks `databaseMac`: two while one master key replaces another. */
+  /**
+   * Returns the keys with which Postgres checks `databaseMac`. While one master key replaces another, there are two.
+   */
   databaseKeys(): DatabaseKey[]
-  /** Returns 32 bytes: HMAC-SHA256 under a key derived from the master key for this purpose. */
+  /** Returns an HMAC-SHA256 (32 bytes). Its key is derived from the master key for this purpose alone. */
   mac(text: string, context: string): Buffer
   isMac(mac: Uint8Array, text: string, context: string): boolean
   /**
-   * Makes `seal` and `mac` use the key that sealed this secret. Of two master keys, this is the one that the database
-   * uses. Throws as `open` does.
+   * Makes `seal` and `mac` use the key that sealed this secret. If there are two master keys, it is the one that the
+   * database uses. Throws as `open` does.
    */
   followSealed(sealed: Uint8Array, context: string): void
 }
 
-/** HMAC-SHA256 key for Postgres, which can hash but has no HMAC: its two padded blocks (RFC 2104 §2). */
+/**
+ * HMAC-SHA256 key for Postgres, as its two padded blocks (RFC 2104 §2). Postgres needs them because it has hash
+ * functions but no HMAC.
+ */
 export type DatabaseKey = { readonly id: Buffer; readonly innerPad: Buffer; readonly outerPad: Buffer }
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const SHA256_BLOCK_BYTES = 64
 
-/** Returns a master key for AES-256-GCM; sealed = nonce ‖ tag ‖ ciphertext. `key`: 32 bytes. */
+/** Returns a master key for AES-256-GCM. `key` has 32 bytes. A sealed secret is nonce ‖ tag ‖ ciphertext. */
 export function makeMasterKey(key: Uint8Array): MasterKey {
   const macKey = Buffer.from(hkdfSync('sha256', key, '', 'tallystick mac', 32))
   const databaseKey = Buffer.from(hkdfSync('sha256', key, '', 'tallystick database mac', 32))
@@ -94,7 +101,7 @@ function pad(key: Buffer, byte: number): Buffer {
   return block
 }
 
-/** Returns 8 bytes that identify a key and reveal nothing about it. */
+/** Returns 8 bytes that identify the key and reveal nothing else about it. */
 export function masterKeyId(key: Uint8Array): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', 'tallystick master key id', 8))
 }

@@ -1,13 +1,13 @@
 import { type MasterKey, makeMasterKey } from './master-key.ts'
 
 /**
- * Returns the master key, with the previous one while it is being replaced (docs/operate/secrets.md). Both open, and one of
- * them seals.
+ * Returns the master key. While it is being replaced (docs/operate/secrets.md), the previous master key is part of
+ * it: both can open secrets, and one of them seals.
  *
  * Processes receive the new key one after another, and a process without it must be able to open what the others
- * seal. So they use the previous key until the database switches. `npm run op -- rotate-master-key` seals everything
- * again in one transaction, the server keys included, and every later read of those switches the process
- * (`followSealed`).
+ * seal. So all of them seal with the previous key until the database switches. `npm run op -- rotate-master-key`
+ * seals everything again in one transaction, including the server keys. When a process next reads a server key, it
+ * switches to the new key (`followSealed`).
  */
 export function makeMasterKeys(current: Uint8Array, previous: Uint8Array | null): MasterKey {
   if (previous === null) return makeMasterKey(current)

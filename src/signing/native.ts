@@ -6,7 +6,7 @@ import { verifyEs256 } from './es256.ts'
 import { sha256 } from './sha256.ts'
 
 const verifySignature: VerifySignature = (key, message, signature) => {
-  if (signature.length !== SIGNATURE_BYTES) return false // libsodium's binding accepts longer ones
+  if (signature.length !== SIGNATURE_BYTES) return false // needed because libsodium's binding accepts longer signatures
   if (key.alg === 'EdDSA') return sodium.crypto_sign_verify_detached(signature, message, key.raw)
   return verifyEs256(key, message, signature)
 }
@@ -14,11 +14,12 @@ const verifySignature: VerifySignature = (key, message, signature) => {
 export const nativeProviders = { sha256, verifySignature } as const
 
 /**
- * Returns an Ed25519 signer. `seed`: the 32-byte private key of RFC 8032. `memory`: where the private key is stored.
+ * Returns an Ed25519 signer. `seed` is the 32-byte private key of RFC 8032. `memory` says where the private key is
+ * stored.
  *
- * - `guarded`: locked memory between inaccessible pages, for the few keys of a deployment. Each takes 8 KiB and 4 of
- *   a process's 65,530 mappings; a process that needs more is aborted.
- * - `plain`: for thousands of keys.
+ * - `guarded`: locked memory between inaccessible pages, for the few keys of a deployment. Each key takes 8 KiB and 4
+ *   of the 65,530 mappings of a process. A process that needs more mappings is aborted.
+ * - `plain`: normal memory, for thousands of keys.
  */
 export function makeEd25519Signer(
   sha256: Sha256,

@@ -2,9 +2,9 @@ import type { ProofProviders, PublicKey, Sha256 } from '../proof/crypto.ts'
 import { isStrictEd25519 } from '../proof/ed25519-points.ts'
 import { hasLowS } from '../proof/p256-low-s.ts'
 
-/** The functions of Node's module that are used here. Bun and Deno have them too. */
+/** Types of the functions of Node's crypto module that are used here. Bun and Deno have these functions too. */
 export type NodeCrypto = {
-  /** Since Node 20.12. */
+  /** Exists since Node 20.12. */
   hash?(algorithm: string, data: Uint8Array, encoding: 'buffer'): Uint8Array
   createHash(algorithm: string): { update(data: Uint8Array): { digest(): Uint8Array } }
   createPublicKey(key: { key: Uint8Array; format: 'der'; type: 'spki' }): object
@@ -13,7 +13,10 @@ export type NodeCrypto = {
 
 type Process = { getBuiltinModule?(name: string): unknown }
 
-/** Finds the module without an import, which would make the library unusable in browsers. Since Node 20.16. */
+/**
+ * Finds the module without an import, because an import would make the library unusable in browsers. Returns null
+ * before Node 20.16.
+ */
 export function findNodeCrypto(): NodeCrypto | null {
   const { process } = globalThis as { process?: Process }
   return (process?.getBuiltinModule?.('crypto') as NodeCrypto | undefined) ?? null
@@ -32,15 +35,15 @@ export function makeNodeProviders(node: NodeCrypto): ProofProviders {
       const keyObject = findKey(key)
       if (keyObject === null) return false
       if (key.alg === 'EdDSA') return node.verify(null, message, keyObject, signature)
-      // COSE's form of a signature, r ‖ s (RFC 9053 §2.1), not DER.
+      // Signatures are in COSE's form, r ‖ s (RFC 9053 §2.1), not in DER.
       return node.verify('sha256', message, { key: keyObject, dsaEncoding: 'ieee-p1363' }, signature)
     },
   }
 }
 
 /**
- * Finds the key object of a public key. It is null if the bytes are no point of the curve: nothing can be signed with
- * that key.
+ * Returns a function that finds the key object of a public key; null: the bytes are no point of the curve, so no
+ * signature can be valid.
  */
 function makeFindKeyObject(node: NodeCrypto): (key: PublicKey) => object | null {
   const known = new WeakMap<PublicKey, object | null>()

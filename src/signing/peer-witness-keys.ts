@@ -6,13 +6,14 @@ import { makeEd25519Signer, nativeProviders } from './native.ts'
 type Peering = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
 /**
- * Keys with which a ledger cosigns the checkpoints of its peers. Each peering has its own key, so one stored state
- * for each peering is enough. A peer that uses another peer's origin gets no cosignature that counts for that other
- * peer.
+ * Keys with which a ledger cosigns the checkpoints of its peers.
+ *
+ * Each peering has its own key, so it needs only one stored state. If a peer uses another peer's origin, it gets a
+ * cosignature by its own key, which does not count for the other peer.
  */
 export type PeerWitnessKeys = { of(peering: Peering): Signer }
 
-/** Derives the keys from the master key, so that all servers have the same keys and none is stored. */
+/** Derives the keys from the master key. So all servers have the same keys, and no key is stored. */
 export function makePeerWitnessKeys(masterKey: Pick<MasterKey, 'mac'>): PeerWitnessKeys {
   return {
     of({ ledgerId, peerId }) {

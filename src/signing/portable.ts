@@ -6,7 +6,9 @@ import { ProofError } from '../proof/error.ts'
 
 /*
  * Counterpart of native.ts without native modules. It is for browsers, and for auditors who want code that they can
- * read. 30 to 50 times slower. Tests verify that both make the same bytes and refuse the same input.
+ * read.
+ *
+ * It is 30 to 50 times slower than native.ts. Tests verify that both make the same bytes and refuse the same input.
  */
 
 export type PortableHashes = {
@@ -14,7 +16,7 @@ export type PortableHashes = {
   readonly sha512: (data: Uint8Array) => Uint8Array
 }
 
-/** Without `verifyEs256`, keys of ES256 are refused as `cose_algorithm`. */
+/** Makes the providers. Without `verifyEs256`, ES256 keys are refused with `cose_algorithm`. */
 export function makePortableProviders(
   hashes: PortableHashes,
   verifyEs256: VerifySignature = refuseEs256,
@@ -35,9 +37,9 @@ function refuseEs256(): never {
 /**
  * Verifies Ed25519 (RFC 8032 §5.1.7) by the equation without cofactor: R and [S]B - [k]A are compared as bytes.
  *
- * Not noble's own verify: even with `zip215: false` it multiplies by the cofactor. So it accepts keys and R with a
- * component of small order, which libsodium and OpenSSL refuse. The owner of such a key could make entries that are
- * genuine to one verifier and forged to another.
+ * noble's own verify is not used, because even with `zip215: false` it multiplies by the cofactor. It therefore
+ * accepts keys and R with a component of small order, which libsodium and OpenSSL refuse. The owner of such a key
+ * could make entries that one verifier accepts and another refuses.
  */
 function verifyEd25519(
   sha512: PortableHashes['sha512'],
@@ -56,7 +58,7 @@ function verifyEd25519(
 
 const ORDER = Point.CURVE().n
 
-/** Returns null if the bytes are no point of the curve. */
+/** Returns the point; null: the bytes are no point of the curve. */
 function findPoint(bytes: Uint8Array): Point | null {
   try {
     return Point.fromBytes(bytes)

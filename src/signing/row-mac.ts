@@ -3,15 +3,15 @@ import type { MasterKey } from './master-key.ts'
 /** Authenticates rows of a database that others can write to. */
 export type RowMac<Row> = {
   of(row: Row): Buffer
-  /** Returns whether a process with the master key made exactly this row. `mac` null: the row has none. */
+  /** Returns whether a process with the master key made exactly this row. `mac` null: the row has no MAC. */
   isOf(row: Row, mac: Uint8Array | null): boolean
 }
 
 export type MacKey = Pick<MasterKey, 'mac' | 'isMac'>
 
 /**
- * `context`: the rows' table, so that a MAC is valid for one table only. `textOf` returns everything in the row that
- * code relies on, in one form.
+ * Makes the MACs of one table. `context` names the table, so that a MAC is valid in this table only. `textOf` returns
+ * everything in the row that code relies on, always in the same form.
  */
 export function makeRowMac<Row>(
   masterKey: MacKey,

@@ -2,18 +2,19 @@ import type { Signer } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { toHex } from './text-of-bytes.ts'
 
-/** A ledger, and the key that signed its entries when the caller last read it: lower-case hex. */
+/** A ledger, and the kid (lower-case hex) that signed its entries when the caller last read it. */
 export type SignedLedger = {
   readonly ledgerId: Uuid
   readonly envelopeKid: string
   /**
-   * Set after each append. `size`: the ledger's size after the newest entry of this request; null: none was appended.
+   * Set after each append. `size` is the ledger's size after the newest entry of this request; null: this request has
+   * appended no entry.
    */
   readonly written?: { size: number | null }
 }
 
 type Deps = {
-  /** Reads the deployment's envelope keys that sign for any ledger, oldest first. */
+  /** Reads the deployment's envelope keys that still sign for a ledger, oldest first. */
   readonly loadSigners: () => Promise<Signer[]>
   /** Returns the kid (hex) that must sign the ledger's next entry; null if the ledger does not exist. */
   readonly findEnvelopeKid: (ledgerId: Uuid) => Promise<string | null>
@@ -21,22 +22,22 @@ type Deps = {
 }
 
 /**
- * Maximum age of a caller's knowledge of a ledger's key (KEY_CACHE_AGE_MS_MAX of src/ledgers/limits.ts), plus a
- * reserve.
+ * Maximum age of a caller's knowledge about a ledger's key (KEY_CACHE_AGE_MS_MAX of src/ledgers/limits.ts), and some
+ * more time to be safe.
  */
 const MOVED_MS_MAX = 10_000
 
 /**
- * The envelope keys of the deployment, and which one signs for which ledger.
+ * Finds the envelope key of the deployment that signs for a ledger.
  *
  * During a rotation, ledgers move to the new key one by one, each with an entry that says so. A server that does not
- * know yet signs with the old key. `append_entries` then finds the entry stale, and `signerAfterStale` reads the
- * current key.
+ * know this yet signs with the old key. `append_entries` then refuses the entry as stale, and `signerAfterStale`
+ * reads the current key.
  */
 export class Signers {
   readonly #deps: Deps
   readonly #signers = new Map<string, Signer>()
-  /** Ledgers found to have moved, for as long as callers may still name their old key. */
+  /** Ledgers that have moved to another key. An item stays as long as callers may still name the old key. */
   readonly #moved = new Map<Uuid, { signer: Promise<Signer>; atMs: number }>()
   #newest: Signer | null = null
   #loading: Promise<Signer> | null = null
@@ -45,7 +46,7 @@ export class Signers {
     this.#deps = deps
   }
 
-  /** Reads the keys again. Returns the newest, with which new ledgers begin. */
+  /** Reads the keys again. Returns the newest key, which new ledgers use. */
   async load(): Promise<Signer> {
     for (const signer of await this.#deps.loadSigners()) {
       const kid = toHex(signer.kid)
@@ -56,7 +57,7 @@ export class Signers {
     return this.#newest
   }
 
-  /** Returns the ledger's signer. A promise only if the key must be read. */
+  /** Returns the ledger's signer. The result is a promise only if the key must be read. */
   signerOf(ledger: SignedLedger): Signer | Promise<Signer> {
     if (this.#moved.size > 0) {
       const moved = this.#moved.get(ledger.ledgerId)
@@ -65,7 +66,7 @@ export class Signers {
     return this.#signers.get(ledger.envelopeKid) ?? this.#loadUntilKnown(ledger.envelopeKid)
   }
 
-  /** Returns the ledger's current signer after an entry was found stale. Concurrent calls share one read. */
+  /** Returns the ledger's current signer, after an entry was refused as stale. Concurrent calls share one read. */
   signerAfterStale({ ledgerId }: SignedLedger, staleKid: Uint8Array): Promise<Signer> {
     const nowMs = this.#deps.now()
     for (const [other, { atMs }] of this.#moved) {
@@ -92,7 +93,10 @@ export class Signers {
     return signer
   }
 
-  /** Thousands of ledgers may need the new key at the same moment. They share one load, unless it began too early. */
+  /**
+   * Reads the keys until the key `kid` is known. Thousands of ledgers may need the new key at the same moment, so
+   * they share one read. If that read began too early, each reads once more.
+   */
   async #loadUntilKnown(kid: string): Promise<Signer> {
     this.#loading ??= this.load().finally(() => {
       this.#loading = null

@@ -1,6 +1,6 @@
 /**
- * The functions of sodium-native that are used here; the package has no types. Arguments MUST be Uint8Arrays of the
- * exact length.
+ * Types of the functions of sodium-native that are used here, because the package has no types. Arguments MUST be
+ * Uint8Arrays of the exact length.
  */
 declare module 'sodium-native' {
   const sodium: {

@@ -1,6 +1,9 @@
 import { ProofError } from '../proof/error.ts'
 
-/** Counterparts of src/proof/bytes.ts, which must be portable. Node's own functions take a tenth of the time. */
+/**
+ * The functions of src/proof/bytes.ts with Node's own means, which take a tenth of the time. Those in src/proof must
+ * be portable.
+ */
 export function toHex(bytes: Uint8Array): string {
   return view(bytes).toString('hex')
 }
@@ -9,7 +12,7 @@ export function toBase64(bytes: Uint8Array): string {
   return view(bytes).toString('base64')
 }
 
-/** Decodes canonical base64. Throws ProofError `bad_base64` for any text that toBase64 would not write. */
+/** Decodes canonical base64. Throws ProofError `bad_base64` for a text that toBase64 does not write. */
 export function fromBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.toString('base64') !== text) throw new ProofError('bad_base64', 'not canonical base64')

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { SourceError } from './source.ts'
 
 /**
- * Reads the checkpoint notes of a file. Throws SourceError if there is none, so that a wrong file never counts as a
- * stored checkpoint.
+ * Reads the checkpoint notes of a file. Throws SourceError if the file has no note, so that a wrong file never counts
+ * as a stored checkpoint.
  *
  * The file may be:
  *
  * - one note as text;
  * - lines `{"checkpoint":"<note>"}`, as at the end of an export;
- * - a bundle, with the note in its first line.
+ * - a bundle, which has the note in its first line.
  */
 export async function readCheckpointFile(path: string): Promise<string[]> {
   const text = await readNotes(path)
@@ -19,7 +19,7 @@ export async function readCheckpointFile(path: string): Promise<string[]> {
   return notes
 }
 
-/** Throws SourceError, whose cause is the file system's error. */
+/** Reads the file. Throws SourceError with the file system's error as its cause. */
 export async function readNotes(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')

@@ -2,9 +2,10 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 /**
- * Writes the pieces to a stream and leaves it open. Returns when all are written. Throws errors of `pieces`
- * unchanged, and errors of the stream through `localFault`, so that a full disk is not blamed on the server that sent
- * the pieces.
+ * Writes the pieces to a stream and leaves the stream open. Returns when all pieces are written.
+ *
+ * Errors of `pieces` are thrown unchanged. Errors of the stream are thrown through `localFault`, so that a full disk
+ * is not blamed on the server that sent the pieces.
  */
 export async function copyStream(
   pieces: AsyncIterable<Uint8Array | string>,
@@ -30,8 +31,8 @@ export async function copyStream(
 }
 
 /**
- * Returns when everything is written. Throws the stream's error. An earlier error is checked first, because the
- * stream calls no callback after it.
+ * Returns when everything is written. Throws the stream's error. An error from before the call is checked first,
+ * because after an error the stream calls no callback.
  */
 function written(to: Writable): Promise<void> {
   return new Promise((done, fail) => {

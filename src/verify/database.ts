@@ -25,11 +25,12 @@ import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 import { TreeCollector } from './tree-collector.ts'
 
 /**
- * A ledger in its own database. Reads every row of every table that is evidence or an index of it, in one snapshot.
- * Rows come in the order of the entries, so nothing in memory is larger than a page.
+ * Returns a ledger in its own database as a source. `ledger` is its id (`led_…`); null if the database has only one
+ * ledger.
  *
- * `ledger`: its id (`led_…`); null if the database has only one ledger. Needs a login that may read all tables. With
- * a server's own login, idempotency keys are left out and a notice says so.
+ * Reads every row of every table that is evidence or an index of evidence, in one snapshot. Rows come in the order of
+ * the entries, so that only a page of them is in memory. Needs a login that may read all tables. With a server's own
+ * login, idempotency keys are left out and a notice says so.
  */
 export function database(from: DatabaseOrUrl, ledger: string | null): LedgerSource {
   const { host, pathname } = new URL(typeof from === 'string' ? from : from.url)
@@ -48,15 +49,15 @@ export function database(from: DatabaseOrUrl, ledger: string | null): LedgerSour
   }
 }
 
-/** Does what `database` does on the caller's connection and transaction, uncommitted changes included. */
+/** Returns the same source on the caller's connection and transaction. Uncommitted changes are included. */
 export function databaseOf(client: LedgerSnapshot['client'], ledger: string, name: string): LedgerSource {
   const snapshot = { client, close: async () => {} }
   return { name, open: () => translated(name, () => openLedger(snapshot, ledger, name)) }
 }
 
-/** Entries and records of batches below which a ledger counts as small. */
+/** Maximum number of entries and records of batches in a ledger that counts as small. */
 const SMALL_MAX = 2_000
-/** A worker removes an erased document within seconds. */
+/** Age after which a stored erased document is reported. Normally a worker removes it within seconds. */
 const ERASURE_OVERDUE_MS = 10 * 60_000
 
 async function openLedger(
@@ -115,7 +116,7 @@ async function isSmall(client: LedgerSnapshot['client'], ledgerId: Uuid, size: n
   return size < SMALL_MAX && size + (await countItems(client, ledgerId)) < SMALL_MAX
 }
 
-/** Verifies rows about other ledgers, except those that belong to an entry. */
+/** Verifies the rows about other ledgers that do not belong to a single entry. */
 async function verifyPeerRows(
   reader: LedgerReader,
   { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uuid; sha256: Sha256 },
@@ -134,8 +135,8 @@ async function verifyPeerRows(
 }
 
 /**
- * A stored erased document is no fault of integrity: its entry comes first. Nobody is shown the document. But the
- * operator should know.
+ * Returns a notice about erased documents that are still stored. They are no fault of integrity, because the erasing
+ * entry always comes before the removal, and no query shows the document. But the operator should know about them.
  */
 function overdueNotice(count: number): string[] {
   if (count === 0) return []

@@ -2,13 +2,13 @@ import { Worker } from 'node:worker_threads'
 import { type EntryContext, makeRangeVerifier, type RangeResult, type RangeTask } from './verify-range.ts'
 
 /**
- * Verifies entries individually, in parallel. Results may settle in any order; each promise belongs to its own
- * range.
+ * Verifies each entry on its own, many in parallel. Results may come in any order, but each promise belongs to its
+ * own range.
  */
 export type EntryPool = {
   /**
-   * Number of ranges to start before waiting for the first result. Large enough to occupy every worker, and small
-   * enough to bound memory.
+   * Number of ranges to start before waiting for the first result. It is large enough to occupy every worker, and
+   * small enough to bound memory.
    */
   readonly rangesInFlightMax: number
   run(task: RangeTask): Promise<RangeResult>
@@ -16,10 +16,13 @@ export type EntryPool = {
 }
 
 const RANGES_IN_FLIGHT_PER_WORKER = 3
-/** Next to this file, both in the sources and in the command line's package, where both are JavaScript. */
+/**
+ * The worker's file is next to this file, with the same ending: in the sources, and as JavaScript in the command
+ * line's package.
+ */
 const ENTRY_WORKER = new URL(`./entry-worker${import.meta.url.slice(-3)}`, import.meta.url)
 
-/** With `threads` ≤ 1, verifies in this thread. */
+/** Opens a pool. If `threads` is at most 1, the calling thread verifies. */
 export async function openEntryPool(context: EntryContext, threads: number): Promise<EntryPool> {
   return threads <= 1 ? inProcess(context) : openEntryThreads(context, threads)
 }
@@ -33,7 +36,10 @@ async function inProcess(context: EntryContext): Promise<EntryPool> {
   }
 }
 
-/** Always starts other threads, even for one: the calling thread serves requests meanwhile. */
+/**
+ * Opens a pool that always uses other threads, even if it is only one, because the calling thread serves requests
+ * meanwhile.
+ */
 export function openEntryThreads(context: EntryContext, threads: number): EntryPool {
   const workers = Array.from({ length: threads }, () => openWorker(context))
   return {
@@ -51,7 +57,7 @@ function openWorker(context: EntryContext) {
   const pending: { resolve: (result: RangeResult) => void; reject: (error: Error) => void }[] = []
   let failure: Error | null = null
   worker.on('message', (result: RangeResult) => pending.shift()!.resolve(result))
-  // If a worker ends, its ranges must fail. Otherwise verification would hang, or skip them.
+  // If a worker ends, its ranges must fail. Otherwise the verification would hang, or skip these ranges.
   const fail = (error: Error) => {
     failure ??= error
     for (const range of pending.splice(0)) range.reject(failure)
@@ -72,7 +78,7 @@ function openWorker(context: EntryContext) {
   }
 }
 
-/** Buffers to transfer, not copy. Each MUST belong to the task alone. */
+/** Returns the buffers to transfer instead of copying. Each MUST belong to the task alone. */
 function buffersOf({ lines, rows }: RangeTask): ArrayBuffer[] {
   const bytes = rows ? [lines, rows.columns, rows.contents] : [lines]
   return bytes.map(({ buffer }) => buffer as ArrayBuffer)

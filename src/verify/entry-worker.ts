@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { threadCpuMs } from './thread-cpu.ts'
 import { type EntryContext, makeRangeVerifier, type RangeTask } from './verify-range.ts'
 
-/** A thread of the pool: verifies entries individually, and answers tasks in order. */
+/** Thread of the pool. It verifies each entry on its own and answers tasks in order. */
 const port = parentPort!
 const verifyRange = await makeRangeVerifier(workerData as EntryContext)
 

@@ -1,6 +1,6 @@
 import type { Erasure } from '../proof/entry/erasures.ts'
 
-/** Formats one line for people and scripts. Names and values have no spaces. */
+/** Formats an erasure as one line for people and scripts. Names and values contain no spaces. */
 export function formatErasure({ seq, subject, digestedBy, code, by, key, recordedAt }: Erasure): string {
   const who = key === null ? `by=${by}` : `by=${by} key=${key}`
   return `erased seq=${seq} subject=${subject} of=${digestedBy} code=${code} ${who} at=${recordedAt}`

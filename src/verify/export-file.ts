@@ -15,16 +15,18 @@ import { loadProviders } from './providers.ts'
 import { type EntryRange, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 
 /**
- * Size of a range for a worker; a longer line is a range of its own. From 16 to 256 KiB an entry's CPU time is
- * the same within 3 %, but memory grows from 227 to 310 MB with two threads. 1 MiB takes 5 % more of both.
+ * Size of a range for a worker. A longer line is a range of its own.
+ *
+ * From 16 to 256 KiB the CPU time of an entry is the same within 3 %, but the memory with two threads grows from 227
+ * to 310 MB. 1 MiB takes 5 % more of both.
  */
 const RANGE_BYTES = 64 * 1024
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 const NEWLINE = 0x0a
 
 /**
- * An export (docs/formats/export.md): `{"export":1,…}`, one line for each entry, `{"checkpoint":…}`. First and last
- * line are read first.
+ * Returns the export in a file (docs/formats/export.md) as a source. An export is `{"export":1,…}`, one line for each
+ * entry, and `{"checkpoint":…}`. The first and the last line are read first.
  */
 export function exportFile(path: string, name = path): LedgerSource {
   return {
@@ -85,7 +87,7 @@ async function openExport(file: FileHandle, path: string, name: string): Promise
   }
 }
 
-/** Reads the first line. `end`: offset after its newline. */
+/** Reads the first line. `end` is the offset after its newline. */
 async function readHead(file: FileHandle, size: number): Promise<{ line: Uint8Array; end: number }> {
   const bytes = await readUpTo(file, 0, Math.min(size, END_LINE_BYTES_MAX + 1))
   const end = bytes.indexOf(NEWLINE)
@@ -94,7 +96,10 @@ async function readHead(file: FileHandle, size: number): Promise<{ line: Uint8Ar
 
 const NOTHING = new Uint8Array(0)
 
-/** Reads the last line from the end. `start`: its offset. The file may end with or without a newline. */
+/**
+ * Reads the last line from the end of the file. `start` is the line's offset. The file may end with or without a
+ * newline.
+ */
 async function readTail(
   file: FileHandle,
   from: number,
@@ -119,14 +124,14 @@ async function readUpTo(file: FileHandle, position: number, length: number): Pro
   return bytes.subarray(0, filled)
 }
 
-/** Throws SourceError for any other file. */
+/** Parses the first line. Throws SourceError if it is not the first line of an export. */
 function readExportHead(line: Uint8Array, name: string): ExportHead {
   const head = parseExportHead(line)
   if (head === null) throw new SourceError('not_a_ledger', `${name} is ${NO_EXPORT}`)
   return head
 }
 
-/** Adds the file's name to the error. */
+/** Parses the last line. An error names the file. */
 function readExportTail(line: Uint8Array, name: string): string | null {
   try {
     return parseExportTail(line)
@@ -163,7 +168,7 @@ async function* readRanges(
   for await (const bytes of stream) {
     const cut = bytes.lastIndexOf(NEWLINE) + 1
     if (cut > 0) {
-      // A buffer of its own, because it is transferred to a worker thread.
+      // A copy with its own buffer, because the buffer is transferred to a worker thread.
       const lines = concat([...rest, bytes.subarray(0, cut)])
       progress += lines.length
       yield { lines, checkpoints: notes, rows: null, progress }

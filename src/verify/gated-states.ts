@@ -6,8 +6,10 @@ import type { OnGated } from '../proof/ledger/records.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 
 /**
- * Compares rows of gated records with the records that a verifier rebuilds, at each record's last entry. Rows are
- * read a few ranges ahead of the verifier, and only those are in memory.
+ * Compares rows of gated records with the records that a verifier rebuilds. A row is compared at its record's last
+ * entry.
+ *
+ * Rows are read a few ranges ahead of the verifier. Only these rows are in memory.
  */
 export class GatedStates {
   readonly #rows = new Map<number, GatedColumns>()
@@ -18,12 +20,12 @@ export class GatedStates {
     this.#sha256 = sha256
   }
 
-  /** Number of rows that belong to an entry. */
+  /** Number of rows that were added. */
   get count(): number {
     return this.#count
   }
 
-  /** Adds the rows of the record at `seq`. verifyGatedColumns checks that there is exactly one. */
+  /** Adds the row of a record whose last entry is at `seq`. verifyGatedRows checks that `rows` has exactly one row. */
   expect(seq: number, rows: readonly GatedColumns[]): void {
     const row = rows.find(({ lastSeq }) => lastSeq === seq)
     if (!row) return
@@ -31,7 +33,7 @@ export class GatedStates {
     this.#count++
   }
 
-  /** Throws `columns_contradict_entries`. */
+  /** Compares a rebuilt record with its row. Throws `columns_contradict_entries`. */
   readonly compare: OnGated = (seq, { state, version, performer, revisions }) => {
     const row = this.#rows.get(seq)
     if (!row) return

@@ -7,7 +7,9 @@ import type { LedgerSummary } from '../proof/ledger/findings.ts'
 import { TREE_ENTRIES_PER_STEP } from './limits.ts'
 import type { TreeCollector } from './tree-collector.ts'
 
-/** Verifies the single rows of a ledger against its verified entries. Throws `columns_contradict_entries`. */
+/**
+ * Verifies the rows that exist once for a ledger, against its verified entries. Throws `columns_contradict_entries`.
+ */
 export function verifyLedgerRow(row: AuditedLedger, summary: LedgerSummary, tree: TreeCollector): void {
   if (row.size === null || row.size !== summary.size) {
     const detail = `chain_heads.size is ${row.size}, but there are ${summary.size} entries`
@@ -26,14 +28,17 @@ export function verifyLedgerRow(row: AuditedLedger, summary: LedgerSummary, tree
   }
 }
 
-/** Entries behind the head have been verified like all others at this point. */
+/**
+ * Text about entries beyond the head. It may call them signed, because at this point they were verified like all
+ * others.
+ */
 const HEAD_BEHIND =
   'those beyond the head are signed and continue the chain: they were written while a trigger was off, and are not forged. ' +
   '`operate mend-head` includes them (docs/runbooks/integrity.md#entries-behind-the-head)'
 
 /**
- * Verifies `closed`. The operator sets frozen, moving and moved without an entry. `restored` needs a closure that
- * awaits acknowledgement.
+ * Verifies the column `closed`. The operator sets `frozen`, `moving` and `moved` without an entry, so these are not
+ * compared. `restored` needs a closure that was not acknowledged yet.
  */
 function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
   const isKnown = closed === null || ['frozen', 'restored', 'moving', 'moved'].includes(closed)
@@ -45,8 +50,8 @@ function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
 }
 
 /**
- * Verifies that the stored tree is ahead of its newest checkpoint by full steps only. A partial step is stored
- * together with a checkpoint.
+ * Verifies that the stored tree is ahead of its newest checkpoint by full steps only. A partial step is always stored
+ * together with a checkpoint, so that checkpoint would be missing.
  */
 export function verifyNewestCheckpoint({ treeSize, checkpointSize }: AuditedLedger): void {
   const ahead = (treeSize ?? 0) - (checkpointSize ?? 0)

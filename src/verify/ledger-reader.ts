@@ -32,7 +32,7 @@ type EvidenceRows = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name
 
 /**
  * Reads a ledger's tables in parallel, each in the order of the entries. Returns each entry's line as in an export,
- * with every row that claims to come from that entry.
+ * together with all rows that claim to come from that entry.
  */
 export class LedgerReader {
   readonly #client: LedgerSnapshot['client']
@@ -43,7 +43,7 @@ export class LedgerReader {
   readonly #tables: LedgerTables
   readonly #onEntry: (entry: AuditedEntry) => void
   #referencesFound = 0
-  /** Rows of gated records, for a whole ledger. Code that rebuilds the records MUST compare them. */
+  /** Rows of gated records of a whole ledger. The code that rebuilds the records MUST compare them with these rows. */
   readonly gatedStates: GatedStates
   readonly peerStandings = new PeerStates()
 
@@ -52,8 +52,8 @@ export class LedgerReader {
     ledgerId: Uuid,
     row: AuditedLedger,
     /**
-     * `range`: only these entries, without checkpoints. `onEntry` is called for each entry when it is read, before it
-     * is verified.
+     * `range`: reads only these entries, and no checkpoints. `onEntry` is called for each entry when it is read,
+     * before it is verified.
      */
     options: {
       sha256: Sha256
@@ -81,7 +81,8 @@ export class LedgerReader {
         if (range.isFull) yield range.build()
       }
     } catch (error) {
-      // Entries before a faulty one are verified first, and then the fault is reported.
+      // The entries before the faulty one are yielded first, so that the verification reaches them before it reports
+      // the fault.
       yield range.build()
       throw error
     }
@@ -107,7 +108,7 @@ export class LedgerReader {
     )
     const contents = chunks.map(({ content }) => content)
     range.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
-    // Called only for entries that are in a range and so will be verified.
+    // Called only here, because the entry is now in a range and will be verified.
     this.#onEntry(entry)
   }
 
@@ -148,8 +149,8 @@ export class LedgerReader {
   }
 
   /**
-   * Compares the tables' row counts with the rows of all records. An additional row could make a search find a record
-   * that it should not.
+   * Compares the tables' row counts with the rows that all records have together. An additional row could make a
+   * search find a record that it should not find.
    */
   async #verifyCounts(): Promise<void> {
     const found = {
@@ -182,7 +183,7 @@ function needsZstd(): SourceError {
   )
 }
 
-/** Refuses unknown names, because such a document could never be shown. */
+/** Throws for an unknown name, because a document with such a name could never be shown. */
 function asNamed(row: AuditedDocument): EntryDocumentRow {
   const { document } = row
   if (document === 'evidence' || document === 'values' || document === 'reason') return { ...row, document }
@@ -190,7 +191,8 @@ function asNamed(row: AuditedDocument): EntryDocumentRow {
 }
 
 /**
- * Verifies that the row repeats its note. LedgerVerifier verifies the note's signature and compares it with the tree.
+ * Verifies that the row has the same values as its note. LedgerVerifier verifies the note's signature and compares
+ * the note with the tree.
  */
 function verifyCheckpointRow(row: AuditedCheckpoint): void {
   const { size, root, chain } = parseCheckpoint(row.note).checkpoint

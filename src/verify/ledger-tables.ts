@@ -18,7 +18,7 @@ import { ProofError } from '../proof/error.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
-/** Entries whose envelopes may be in memory together: 8 MiB. */
+/** Number of entries whose envelopes may be in memory together. They take at most 8 MiB. */
 const SHORT_RANGE_ENTRIES = 256
 
 type EvidenceRows = { readonly [Name in EvidenceName]: OrderedRows<EvidenceRow<Name>> }
@@ -26,7 +26,7 @@ type EvidenceRows = { readonly [Name in EvidenceName]: OrderedRows<EvidenceRow<N
 /** A ledger's entries, and the rows of every other table in the order of their entries. */
 export type LedgerTables = ReturnType<typeof openTables>
 
-/** `range`: only these entries, without checkpoints; null: the whole ledger. */
+/** Opens the tables. `range`: only these entries, and no checkpoints; null: the whole ledger. */
 export function openTables(
   { client }: Pick<LedgerSnapshot, 'client'>,
   ledgerId: Uuid,
@@ -87,8 +87,10 @@ export function openTables(
 }
 
 /**
- * Yields entries. Throws if one occurs twice, before the first of the two is yielded: a reader that takes the first
- * would not ask for the second.
+ * Yields entries. Throws if a seq occurs twice.
+ *
+ * It throws before the first of the two entries is yielded, because a reader that finds what it wants in the first
+ * would not request the second.
  */
 async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
   let previous: AuditedEntry | null = null
@@ -100,7 +102,7 @@ async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<
   if (previous) yield previous
 }
 
-/** Yields the same rows. Throws ProofError `archive_object` if the archive has lost or changed their content. */
+/** Yields the same rows. If the archive has lost or changed their content, throws ProofError `archive_object`. */
 async function* withArchiveFaults<T>(rows: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* rows
@@ -112,7 +114,10 @@ async function* withArchiveFaults<T>(rows: AsyncIterable<T>): AsyncGenerator<T> 
 
 async function* none(): AsyncGenerator<never> {}
 
-/** Adds the last entry that the checkpoint covers. The checkpoint is compared after that entry. */
+/**
+ * Adds to each checkpoint the seq of the last entry that it covers, because the checkpoint is compared after that
+ * entry.
+ */
 async function* withLastSeq(
   rows: AsyncIterable<AuditedCheckpoint>,
 ): AsyncGenerator<AuditedCheckpoint & { seq: number }> {

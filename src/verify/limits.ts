@@ -1,10 +1,10 @@
 // Verifiers
 /**
- * 64 GiB: room for about a KiB for each entry of one record. The length of a streamed export is unknown until it
- * ends.
+ * Default limit of 64 GiB. An entry with one record takes about a KiB. A limit is needed because the length of a
+ * streamed export is unknown until it ends.
  */
 export const EXPORT_SPOOL_MIB_DEFAULT = 65_536
-/** Share of the free space, because other processes use that directory too. */
+/** Part of the free disk space that an export may use. The rest is for other processes that use the same directory. */
 export const EXPORT_SPOOL_SHARE_OF_FREE_MAX = 0.9
 
 // Checkpoints

@@ -13,12 +13,17 @@ export class OrderedRows<T extends { seq: number }> {
     this.#rows = rows[Symbol.asyncIterator]()
   }
 
-  /** Returns whether the entry at `seq` certainly has no rows. False if that is not known without waiting. */
+  /**
+   * Returns true if the entry at `seq` certainly has no rows. Returns false if this cannot be known without waiting.
+   */
   isBehind(seq: number): boolean {
     return this.#started && (this.#next === null || this.#next.seq > seq)
   }
 
-  /** Returns the rows of the entry at `seq`. Throws if an earlier row was not taken, because no entry explains it. */
+  /**
+   * Returns the rows of the entry at `seq`. Throws if a row of an earlier entry was not taken, because no entry
+   * explains that row.
+   */
   async take(seq: number): Promise<T[]> {
     if (!this.#started) await this.#advance()
     const taken: T[] = []
@@ -30,7 +35,7 @@ export class OrderedRows<T extends { seq: number }> {
     return taken
   }
 
-  /** Throws if a row is left. */
+  /** Throws if a row is left, because no entry explains that row. */
   async finish(): Promise<void> {
     if (!this.#started) await this.#advance()
     if (this.#next) throw this.#unexplained(this.#next)

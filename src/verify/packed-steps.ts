@@ -3,14 +3,16 @@ import type { EntryStep } from '../proof/entry/entry-step.ts'
 import { ID_BYTES } from '../proof/ids.ts'
 
 /**
- * Steps on their way from a worker thread, with all their bytes in two buffers that are transferred, not copied.
+ * Steps in the form in which a worker thread returns them. All their bytes are in two buffers, which are transferred
+ * and not copied.
+ *
  * Cloning small Uint8Arrays in each object would take longer than computing the chain's hashes.
  */
 export type PackedSteps = {
   readonly steps: readonly PackedStep[]
-  /** For each step: leaf (32), chain (32), and 16 for each record. */
+  /** Bytes of all steps. For each step: leaf (32), chain (32), and 16 bytes for each record. */
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** One for each record. */
+  /** One word for each record. */
   readonly words: Uint32Array<ArrayBuffer>
 }
 

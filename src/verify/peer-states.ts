@@ -9,8 +9,10 @@ import type { OnOffer } from '../proof/ledger/offers.ts'
 import type { OnRemote } from '../proof/ledger/peers.ts'
 
 /**
- * Compares rows about other ledgers with the state that a verifier rebuilds, as GatedStates does for records of
- * the ledger. An offer's row is stored until the answer is received.
+ * Compares rows about other ledgers with the state that a verifier rebuilds, as GatedStates does for records of this
+ * ledger.
+ *
+ * The row of an offer stays in memory until the offer's answer is received.
  */
 export class PeerStates {
   readonly #remote = new Map<number, RemoteColumns>()
@@ -18,12 +20,12 @@ export class PeerStates {
   #records = 0
   #shares = 0
 
-  /** Number of rows that each table must have. */
+  /** Number of rows that each table must have, by table. */
   get counts() {
     return { remote_records: this.#records, shared_records: this.#shares }
   }
 
-  /** Adds the rows of the entry at `seq`. */
+  /** Adds the rows that belong to the entry at `seq`. */
   expect(
     seq: number,
     { received, offers, shares }: Pick<EntryColumns, 'received' | 'offers' | 'shares'>,
@@ -36,7 +38,7 @@ export class PeerStates {
     this.#records++
   }
 
-  /** Throws `columns_contradict_entries`. */
+  /** Compares a rebuilt record with its row. Throws `columns_contradict_entries`. */
   readonly compareRemote: OnRemote = (seq, _peer, record) => {
     const row = this.#remote.get(seq)
     if (!row) return
@@ -49,7 +51,7 @@ export class PeerStates {
     )
   }
 
-  /** Throws `columns_contradict_entries`. */
+  /** Compares an answered offer with its row. Throws `columns_contradict_entries`. */
   readonly compareOffer: OnOffer = (seq, { state, code }, at) => {
     const row = this.#offers.get(seq)
     if (!row) throw contradiction(`offers: the offer at seq ${seq}, which was ${state}, has no row`)
@@ -57,7 +59,7 @@ export class PeerStates {
     compareRows<Partial<OfferColumns>>('offers', [row], [{ state, code, decidedSeq: at }])
   }
 
-  /** Compares the remaining offers, which must be pending. */
+  /** Compares the offers that were not answered. Each must be pending. */
   finish(): void {
     for (const row of this.#offers.values())
       compareRows<Partial<OfferColumns>>(
@@ -68,7 +70,7 @@ export class PeerStates {
   }
 }
 
-/** Returns null if the text is not JSON. */
+/** Returns the canonical form; null: the text is not JSON. */
 function canonicalJson(text: string): string | null {
   try {
     return canonicalize(JSON.parse(text) as JsonValue)

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import { ProofError } from '../proof/error.ts'
 import { SourceError } from './source.ts'
 
-/** Does for rows what `translated` does for a promise. */
+/** Yields `rows`. An error of Postgres or the network becomes a SourceError, as in `translated`. */
 export async function* translatedRows<T>(name: string, rows: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* rows
@@ -22,21 +22,22 @@ export async function translated<T>(name: string, work: () => Promise<T>): Promi
 }
 
 /**
- * Translates an error of Postgres or the network into what the user can do about it. Never shows the URL's password.
+ * Translates an error of Postgres or the network into a text that says what the user can do. The text never shows the
+ * URL's password.
  */
 function translate(name: string, error: unknown): unknown {
   if (error instanceof ProofError || error instanceof SourceError) return error
   if (error instanceof ApiError)
     return new SourceError('unavailable', `${name}: ${error.message}`, { cause: error })
   const { code, message } = error as { code?: string; message: string }
-  // An error of this program, not of Postgres or the network.
+  // The error comes from this program and not from Postgres or the network.
   if (code === undefined && !/connection|timeout/i.test(message)) return error
   const options = { cause: error }
   if (code === '28P01' || code === '28000')
     return new SourceError('denied', `${name} refuses the login`, options)
   if (code === '42501')
     return new SourceError('denied', `${name}: this login may not read everything (${message})`, options)
-  // From a pooler, such as `unsupported startup parameter: statement_timeout`.
+  // This code comes from a pooler, for example with the message `unsupported startup parameter: statement_timeout`.
   if (code === '08P01')
     return new SourceError(
       'unavailable',

@@ -9,7 +9,7 @@ import { quoted } from '../proof/quoted.ts'
 import type { WitnessPolicy } from '../proof/tree/cosignature.ts'
 import { loadProviders } from './providers.ts'
 
-/** Contents of files, and the user's knowledge from elsewhere. */
+/** Contents of the files, and what the user knows from other sources. */
 type ProofInput = {
   readonly proof: Uint8Array
   readonly record: Uint8Array | null
@@ -52,8 +52,8 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
 }
 
 /**
- * Applies `--strict`: turns every finding that rests on the proof's own claims into a failure. Given witnesses vouch
- * for the checkpoint.
+ * Applies `--strict`: a finding that rests only on the proof's own claims becomes a failure. If witnesses are given,
+ * they vouch for the checkpoint.
  */
 export function applyStrictToProof(report: ProofReport, witnesses?: WitnessPolicy): ProofReport {
   if (!report.ok) return report
@@ -75,7 +75,7 @@ export function applyStrictToProof(report: ProofReport, witnesses?: WitnessPolic
   return report
 }
 
-/** Formats the last line (docs/reference/cli.md). Stable, because scripts parse it. */
+/** Formats the last line of the output (docs/reference/cli.md). Its format is stable, because scripts parse it. */
 export function formatProofReport(report: ProofReport): string {
   if (!report.ok) return `PROOF_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { ledger, seq, kind, subject, recordedAt, keys, noteKey, checkpoint, covered, treeSize } = report

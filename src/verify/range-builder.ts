@@ -2,7 +2,7 @@ import type { EntryColumns } from '../db/evidence/tables.ts'
 import { concat } from '../proof/bytes.ts'
 import type { EntryRange } from './source.ts'
 
-/** Maximum size of a range: bytes of lines and chunks, and number of entries. */
+/** Maximum size of a range in bytes of lines and chunks. RANGE_ENTRIES is its maximum number of entries. */
 const RANGE_BYTES = 256 * 1024
 const RANGE_ENTRIES = 512
 
@@ -11,7 +11,7 @@ type Line = {
   readonly columns: EntryColumns
   /** Contents of `columns.chunks`. */
   readonly contents: readonly Uint8Array[]
-  /** Checkpoints whose size the entry reaches. */
+  /** Notes of the checkpoints that end with this entry. */
   readonly notes: readonly string[]
   readonly progress: number
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { SourceError } from './source.ts'
 
-/** A PEM file of a key has a few hundred. */
+/** Limit for a PEM file of a key, which has a few hundred bytes. */
 export const PEM_BYTES_MAX = 16 * 1024
 
 export async function readText(path: string, bytesMax: number): Promise<string> {
@@ -9,8 +9,10 @@ export async function readText(path: string, bytesMax: number): Promise<string> 
 }
 
 /**
- * Reads a small file, at most `bytesMax` + 1 bytes. The parser then refuses a longer file for its length, and a file
- * without an end cannot fill the memory. Throws SourceError.
+ * Reads a small file. Throws SourceError.
+ *
+ * Reads at most `bytesMax` + 1 bytes, so that a file without an end cannot fill the memory. The extra byte makes the
+ * parser refuse a file that is too long.
  */
 export async function readBytes(path: string, bytesMax: number): Promise<Buffer> {
   const pieces: Buffer[] = []

@@ -9,18 +9,21 @@ import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 import { type VerifyOptions, verifyLedger } from './verify-ledger.ts'
 
 type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress' | 'compromised'> & {
-  /** First envelope keys known from elsewhere. Each MUST be the first key of one of the two ledgers. */
+  /**
+   * Kids of first envelope keys that the user knows from elsewhere. Each MUST be the first key of one of the two
+   * ledgers.
+   */
   readonly kids: readonly string[]
   /** Checkpoint notes from outside, of either ledger. */
   readonly checkpoints: readonly string[]
   /**
-   * Refuses findings that rest on a ledger's own claims. Also refuses entries that one export received from beyond
-   * the end of the other.
+   * Refuses findings that rest on a ledger's own claims. Also refuses an export that received an entry from beyond
+   * the end of the other export.
    */
   readonly strict: boolean
 }
 
-/** `seq`: an entry of `ledger`; null: it concerns no single entry. */
+/** Why the ledgers do not reconcile. `seq` is an entry of `ledger`; null: the failure concerns no single entry. */
 type ReconcileFailure = {
   readonly code: string
   readonly ledger: string | null
@@ -28,14 +31,14 @@ type ReconcileFailure = {
   readonly reason: string
 }
 
-/** Findings about each ledger, and about both. `counts`: null if either could not be verified. */
+/** Findings about each ledger and about both. `counts` is null if a ledger could not be verified. */
 type ReconcileReport = {
   readonly ok: boolean
   readonly counts: ReconcileCounts | null
-  /** The weaker trust of the two. */
+  /** The trust in the keys of the two ledgers. It is the weaker of the two. */
   readonly keys: KeyTrust
   readonly failure: ReconcileFailure | null
-  /** Reports of the verified ledgers, in the order given. */
+  /** Reports of the verified ledgers, in the order of the sources. */
   readonly ledgers: readonly VerifyReport[]
 }
 
@@ -44,7 +47,8 @@ type OpenedSide = { readonly opened: OpenLedger; readonly sharedLater: ReadonlyS
 
 /**
  * Verifies two ledgers, one after the other, and compares what each claims to have exchanged with the other
- * (docs/formats/federation.md). Throws SourceError if one cannot be read, or if both are the same ledger.
+ * (docs/formats/federation.md). Throws SourceError if a source cannot be read, or if both sources are the same
+ * ledger.
  */
 export async function reconcileLedgers(
   sources: Pair<LedgerSource>,
@@ -62,8 +66,9 @@ export async function reconcileLedgers(
 }
 
 /**
- * Opens a source, once, because standard input cannot be opened again, and finds its later shares. Returns a
- * ProofError instead of throwing it.
+ * Opens a source and finds the records that it shares later. Returns a ProofError instead of throwing it.
+ *
+ * The source is opened only once, because standard input cannot be opened again.
  */
 async function openSide(source: LedgerSource): Promise<OpenedSide | ProofError> {
   try {
@@ -109,7 +114,8 @@ async function verifyBoth(
     })
     exchanges.push(exchange)
     ledgers.push(report)
-    // The comparison covers signed contents only, so an auditor without access to documents can make it too.
+    // `documents` is set to 'all', so that withheld documents are no failure here: the comparison covers signed
+    // contents only, and an auditor without access to documents can make it too.
     const { failure, ledger } = options.strict ? applyStrict({ ...report, documents: 'all' }) : report
     if (failure)
       return refused({ ...failure, ledger, reason: `${report.source}: ${failure.reason}` }, ledgers)
@@ -151,7 +157,7 @@ async function verifySide(
   }
 }
 
-/** Returns whether a note is the ledger's. Its first line is its origin, which ends with the ledger's id. */
+/** Returns whether a note is of the ledger. The first line of a note is its origin, which ends with the ledger's id. */
 function isOf(note: string, ledger: string): boolean {
   return note.slice(0, note.indexOf('\n')).endsWith(`/${ledger}`)
 }
@@ -189,7 +195,7 @@ function weaker(ledgers: readonly VerifyReport[]): KeyTrust {
   return TRUST.find((trust) => ledgers.some(({ keys }) => keys === trust))!
 }
 
-/** Formats the last line (docs/reference/cli.md). Stable, because scripts parse it. */
+/** Formats the last line of the output (docs/reference/cli.md). Its format is stable, because scripts parse it. */
 export function formatReconciliation({ counts, failure, keys }: ReconcileReport): string {
   if (failure) {
     const { ledger, seq, code, reason } = failure

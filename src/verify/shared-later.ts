@@ -9,8 +9,8 @@ const KIND = Buffer.from('"record-shared"')
 const NEWLINE = 0x0a
 
 /**
- * Finds the records that any `record-shared` names, without verification. So LedgerExchange knows beforehand which
- * entries it must store, and detects shares that were missed here.
+ * Finds the records that any `record-shared` entry names, without verifying the entries. LedgerExchange needs them in
+ * advance to know which entries to store, and to detect shares that this function missed.
  */
 export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> {
   const records = new Set<string>()
@@ -26,7 +26,10 @@ export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> 
   return records
 }
 
-/** Returns the shared record of a line, or null. A malformed line is left to the verification. */
+/**
+ * Returns the record that the line shares; null: the line shares no record. A malformed line is ignored here, because
+ * the verification refuses it.
+ */
 function recordOf(line: Uint8Array): string | null {
   try {
     const { kind, predicate } = parseStatement(

@@ -9,43 +9,45 @@ import type { Frontier } from '../proof/tree/merkle.ts'
 import type { RangeRows } from './verify-range.ts'
 
 /**
- * Source of a ledger for verification: an export (file, stdin, running server) or a database.
+ * Source of a ledger for verification: an export (from a file, stdin or a running server) or a database.
  *
- * A source MUST return every entry it has, in order of seq, and MUST NOT judge them, because the source is what is
- * verified. It throws `SourceError` only if it cannot read on.
+ * A source MUST return every entry that it has, in order of seq. It MUST NOT judge the entries, because the source is
+ * what is verified. It throws `SourceError` only if it cannot read on.
  */
 export type LedgerSource = {
-  /** For messages: a file name, or a URL without secrets. */
+  /** Name for messages: a file name, or a URL without secrets. */
   readonly name: string
   open(): Promise<OpenLedger>
 }
 
 export type OpenLedger = {
-  /** The ledger id (`led_…`) that the source claims. The chain's first entry decides. */
+  /** The ledger id (`led_…`) that the source claims. The ledger is the one that the chain's first entry names. */
   readonly ledger: string
   /**
-   * Envelope keys. Hints: a kid is its key's thumbprint, so a false key is detected. Which kid may sign when is
-   * rebuilt from the chain.
+   * Envelope keys. They need not be trusted: a kid is the thumbprint of its key, so a false key is detected, and the
+   * chain determines which kid may sign when.
    */
   readonly keys: readonly KeyHint[]
-  /** Total of `EntryRange.progress`, for progress only. */
+  /** Sum of all `EntryRange.progress`. Used only to show progress. */
   readonly total: number
-  /** Whether starting threads (about 100 ms each) would take longer than they save. */
+  /** True if the ledger is so small that starting threads (about 100 ms each) would take longer than they save. */
   readonly isSmall: boolean
-  /** Default: 'all'. A source that withholds documents MUST say so in `notices`. */
+  /** Which documents the source has. Default: 'all'. A source that withholds documents MUST say so in `notices`. */
   readonly documents?: DocumentsShown
-  /** Notices for the user, such as content that could not be verified. Read after the verification. */
+  /**
+   * Notices for the user, for example about content that could not be verified. They are read after the verification.
+   */
   readonly notices?: readonly string[]
-  /** Throws ProofError if the source contradicts itself at its current position. */
+  /** Yields the entries. Throws ProofError if the source contradicts itself at its current position. */
   ranges(): AsyncIterable<EntryRange>
-  /** Called in order, while the ledger is verified. */
+  /** Receives what the verification finds, in order, while the ledger is verified. */
   readonly observer?: LedgerObserver
   /** Whether ranges have database rows. Default: false. */
   readonly hasRows?: boolean
   close(): Promise<void>
 }
 
-/** Compares what a source has besides entries. */
+/** Compares content that a source has besides entries with the verified entries. */
 type LedgerObserver = {
   /** Called for each perfect subtree of the Merkle tree when it is complete. */
   node(level: number, index: number, hash: Uint8Array): void
@@ -66,17 +68,20 @@ type LedgerObserver = {
 /** A range of entries, in order, as whole lines of an export (docs/formats/export.md). */
 export type EntryRange = {
   readonly lines: Uint8Array
-  /** The ledger's own checkpoint notes, ascending. Each is compared when its size is reached. */
+  /** The ledger's own checkpoint notes, ascending by size. Each is compared when the verification reaches its size. */
   readonly checkpoints: readonly string[]
   /** Database rows, which are compared with the statements. */
   readonly rows: RangeRows | null
-  /** Part of `OpenLedger.total`. */
+  /** Share of `OpenLedger.total` that is done after this range. */
   readonly progress: number
 }
 
 type SourceErrorKind = 'usage' | 'unavailable' | 'io' | 'denied' | 'not_a_ledger'
 
-/** Reading failed, which says nothing about the ledger's integrity. The message is for the user and has no secrets. */
+/**
+ * Thrown if reading failed. This says nothing about the ledger's integrity. The message is for the user and contains
+ * no secrets.
+ */
 export class SourceError extends Error {
   readonly kind: SourceErrorKind
 

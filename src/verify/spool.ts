@@ -9,13 +9,14 @@ import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 const MIB = 1024 * 1024
 
 export type SpoolOptions = {
-  /** Maximum length of the export. A longer one counts as endless. */
+  /** Maximum length of the export in MiB. A longer export counts as endless and is refused. */
   readonly mibMax?: number | undefined
 }
 
 /**
- * Returns a streamed export as a source. It is stored in a file of the temporary directory (TMPDIR) while it is
- * verified: its checkpoint is the last line, and must be known before the entries that it covers.
+ * Returns a streamed export as a source. While it is verified, it is stored in a file of the temporary directory
+ * (TMPDIR). The file is needed because the checkpoint is in the last line, and must be known before the entries that
+ * it covers.
  */
 export function spooledExport(
   name: string,
@@ -46,7 +47,7 @@ async function spool(stream: AsyncIterable<Uint8Array>, to: Spool): Promise<void
   const { name, path } = to
   const { bavail, bsize } = await local(() => statfs(tmpdir()))
   const freeBytes = bavail * bsize * EXPORT_SPOOL_SHARE_OF_FREE_MAX
-  // 0600, because an export contains documents.
+  // Mode 0600, because an export contains documents.
   const file = await local(() => open(path, 'wx', 0o600))
   const written = file.createWriteStream({ autoClose: false })
   try {
@@ -55,15 +56,15 @@ async function spool(stream: AsyncIterable<Uint8Array>, to: Spool): Promise<void
       error.code === 'ENOSPC' ? noSpace(name) : localFault(error),
     )
   } finally {
-    // A failed stream would prevent the file from closing.
+    // A failed stream must be destroyed, because it would prevent the file from closing.
     written.destroy()
     await file.close()
   }
 }
 
 /**
- * Yields the stream up to the limits, so that an endless answer is cut off. Throws SourceError, also for errors of
- * the stream.
+ * Yields the stream and throws SourceError at a limit, so that an endless answer is cut off. Also throws SourceError
+ * for errors of the stream.
  */
 async function* bounded(
   stream: AsyncIterable<Uint8Array>,

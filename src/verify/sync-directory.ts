@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** Returns when the names in a directory would survive a power failure. */
+/** Writes the names in a directory to the disk. Once it returns, they survive a power failure. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

@@ -1,4 +1,7 @@
-/** Returns this thread's CPU time so far, in ms. 0 if Node does not report it: the command line runs on Node 20 too. */
+/**
+ * Returns this thread's CPU time so far in ms; 0 if Node does not report it. The command line also runs on Node 20,
+ * which does not.
+ */
 export function threadCpuMs(): number {
   const { threadCpuUsage } = process as { threadCpuUsage?: () => { user: number; system: number } }
   if (!threadCpuUsage) return 0

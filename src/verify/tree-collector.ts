@@ -7,7 +7,9 @@ type Level = { readonly tiles: string[]; growing: Uint8Array[] }
 
 /**
  * Computes the hash tiles that a database must contain for a tree of `treeSize` entries, while the ledger is verified
- * (migrations/0006-checkpoints-and-audits.sql). Stores one hash for each full tile: 1.3 MB for ten million entries.
+ * (migrations/0006-checkpoints-and-audits.sql).
+ *
+ * It stores one hash for each full tile, which is 1.3 MB for ten million entries.
  */
 export class TreeCollector {
   readonly #sha256: Sha256
@@ -22,14 +24,14 @@ export class TreeCollector {
     if (treeSize === 0) this.frontier = new Uint8Array(0)
   }
 
-  /** Takes each perfect subtree (`onNode` of LedgerVerifier). */
+  /** Adds a perfect subtree. Called for each subtree that LedgerVerifier completes (`onNode`). */
   node(level: number, index: number, hash: Uint8Array): void {
     if (level % TILE_LEVEL_BITS === 0 && (index + 1) * 2 ** level <= this.#treeSize) {
       this.#add(level / TILE_LEVEL_BITS, hash)
     }
   }
 
-  /** Takes each entry's leaf, with the frontier after it. */
+  /** Adds an entry's leaf. `frontier` is the frontier after the entry. */
   leaf(leaf: Uint8Array, frontier: Frontier): void {
     if (frontier.size <= this.#treeSize) this.#add(0, leaf)
     if (frontier.size === this.#treeSize) this.frontier = concat(frontier.hashes)
@@ -45,7 +47,7 @@ export class TreeCollector {
     }
   }
 
-  /** Throws unless `tiles`, ordered by level and index, are exactly those of the tree. */
+  /** Throws unless `tiles` are exactly the tiles of the tree. They must be ordered by level and index. */
   async verifyTiles(
     tiles: AsyncIterable<{ level: number; tileIndex: number; hashes: Uint8Array }>,
   ): Promise<void> {
@@ -62,7 +64,10 @@ export class TreeCollector {
     if (!missing.done) throw contradiction(`tree_tiles: the tile at ${missing.value.name} is missing`)
   }
 
-  /** Yields the expected tiles. A tile of leaves is stored only when it is full; tiles above grow hash by hash. */
+  /**
+   * Yields the expected tiles. A tile of leaves is stored only when it is full. Tiles of higher levels are stored
+   * hash by hash.
+   */
   *#expected(): Generator<{ name: string; digest: string }> {
     for (const [level, { tiles, growing }] of this.#levels.entries()) {
       for (const [index, digest] of tiles.entries()) yield { name: `level ${level}, index ${index}`, digest }

@@ -26,12 +26,14 @@ import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
 
 /**
- * Verifies a batch's entry with the rows that store its records (docs/formats/chunks.md). They replace the items and
- * documents of its line. Digests are computed from the stored bytes: bytes that lead to the signed root are the
- * signed ones, so no JSON needs parsing.
+ * Verifies a batch's entry with the rows that store its records (docs/formats/chunks.md). These rows replace the
+ * items and documents of the entry's line.
  *
- * `contents`: the rows' contents, concatenated. Throws ProofError, whatever the rows contain. A full batch has at
- * most 160 MiB when decompressed, so chunks are processed one by one.
+ * Digests are computed from the stored bytes. If the bytes lead to the signed root, they are the signed bytes, so no
+ * JSON needs parsing.
+ *
+ * `contents` has the concatenated contents of the rows. Throws ProofError, whatever the rows contain. A full batch
+ * has at most 160 MiB when decompressed, so chunks are processed one by one.
  */
 export function verifyStoredBatch(
   line: EntryLine,
@@ -59,8 +61,8 @@ export function verifyStoredBatch(
 }
 
 /**
- * Verifies that the rows are exactly those that the signed number of records fills. The line must have neither
- * documents nor a received entry.
+ * Verifies that the number of rows and of their records follows from the signed number of records. The line must have
+ * neither documents nor a received entry.
  */
 function verifyRows(line: EntryLine, rows: readonly ChunkColumns[], { predicate }: ParsedStatement): void {
   if (line.documents.length > 0 || line.received !== undefined)
@@ -95,7 +97,8 @@ function verifyKeys(
 }
 
 /**
- * Returns whether a key names the person of an existing, not erased record. Such labels are unsigned, as metadata is.
+ * Returns whether a key is the label of the person whom a record of the chunk is about. The record must exist and not
+ * be erased. Such labels are not compared further, because they are unsigned, as metadata is.
  */
 function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
   if (key.length !== PERSON_KEY_HEX || !key.startsWith(PERSON_KEY_START)) return false
@@ -106,7 +109,7 @@ function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
 const PERSON_KEY_START = '53'
 const PERSON_KEY_HEX = 36
 
-/** Collects what the entry's verification needs of its records: 84 bytes each. */
+/** Collects the facts about the records that the verification of the entry needs: 84 bytes for each record. */
 class BatchFacts {
   readonly actor: Uuid
   readonly leaves: Uint8Array[] = []
@@ -170,7 +173,7 @@ class BatchFacts {
       this.#erased.push({ subject: item.record, sha256: item.digest, erasedBy: erasedSeq })
   }
 
-  /** Checks each distinct type and trace once. */
+  /** Verifies the members of a record. Each distinct type and trace is checked once. */
   #verifyMembers({ type, occurredAtMs, traceparent, otherMembers, document }: ChunkRecord): void {
     if (!this.#types.has(type) && !isTypeName(type)) throw refused('type')
     this.#types.add(type)
@@ -193,7 +196,9 @@ class BatchFacts {
   }
 }
 
-/** Throws unless the bytes are valid references. Searches find the record by each of them. */
+/**
+ * Throws unless the bytes are valid references. They are checked because searches find the record by each reference.
+ */
 function verifyReferences(bytes: Uint8Array): void {
   try {
     if (isReferences(JSON.parse(Buffer.from(bytes).toString('utf8')))) return
@@ -201,7 +206,7 @@ function verifyReferences(bytes: Uint8Array): void {
   throw refused('references')
 }
 
-/** Throws unless each is a known member in its form. */
+/** Throws unless each member is known and has the right form. */
 function verifyOthers(members: OtherMembers): void {
   for (const [name, text] of Object.entries(members) as [OtherName, string][])
     if (!OTHERS.get(name)?.test(text)) throw refused(name)

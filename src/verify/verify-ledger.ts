@@ -15,27 +15,37 @@ import type { EntryRange, LedgerSource, OpenLedger } from './source.ts'
 import type { RangeResult } from './verify-range.ts'
 
 export type VerifyOptions = LedgerTrust & {
-  /** Checkpoint notes from outside: the ledger must extend each. */
+  /** Checkpoint notes from outside. The ledger must extend each of them. */
   readonly checkpoints?: readonly string[]
-  /** Statements with receipts, from outside: the ledger must have those entries and extend those trees. */
+  /** Statements with receipts, from outside. The ledger must have their entries and extend their trees. */
   readonly receipts?: readonly Uint8Array[]
-  /** Compromised keys known from elsewhere, because a source can leave out its own list. */
+  /**
+   * Compromised keys that the user knows from elsewhere. They are needed because a source can leave out its own list.
+   */
   readonly compromised?: CompromisedKeys
   /** Agents whose keys are known from elsewhere. */
   readonly pinnedAgents?: PinnedAgents | undefined
-  /** `noticed`: late entries without a checkpoint are a notice instead of a failure (LedgerVerifierOptions). */
+  /**
+   * How to treat late entries without a checkpoint. `noticed`: as a notice instead of a failure
+   * (LedgerVerifierOptions).
+   */
   readonly lateTail?: 'refused' | 'noticed'
-  /** Number of threads besides this one; ≤ 1: none. Default: one for each core if the source is large enough. */
+  /**
+   * Number of threads besides this one. If it is at most 1, this thread verifies alone. Default: one for each core if
+   * the source is not small.
+   */
   readonly threads?: number
-  /** Called from time to time, with a part of `total` (in the source's unit). */
+  /** Called from time to time. `done` is the part of `total` that is verified, in the source's unit. */
   readonly onProgress?: (progress: { entries: number; done: number; total: number }) => void
   /** Called for each verified entry, in order. */
   readonly onEntry?: (step: EntryStep) => void
 }
 
 /**
- * Verifies everything in a source (docs/formats/export.md): each entry on its own, in parallel; then all of them in
- * order. Stops at the first refused entry, which the report names. Throws SourceError if the source cannot be read.
+ * Verifies everything in a source (docs/formats/export.md). Each entry is verified on its own, in parallel; then all
+ * of them together, in order.
+ *
+ * Stops at the first refused entry, which the report names. Throws SourceError if the source cannot be read.
  */
 export async function verifyLedger(source: LedgerSource, options: VerifyOptions = {}): Promise<VerifyReport> {
   const opened = await source.open().catch(proofErrorOrThrow)
@@ -54,7 +64,7 @@ export async function verifyLedger(source: LedgerSource, options: VerifyOptions 
   }
 }
 
-/** Returns the report on a source that is refused before its first entry. */
+/** Returns the report on a source that was refused before its first entry was read. */
 function unreadReport(name: string, { code, detail }: ProofError): VerifyReport {
   return {
     ok: false,
@@ -119,7 +129,7 @@ async function verifyOpened(
   }
 }
 
-/** Returns notices: observations that are no findings, but may need attention. */
+/** Returns notices: observations that are no failures but may need attention. */
 function noticesOf({ lateTail, summary }: LedgerVerifier, { compromised }: VerifyOptions): string[] {
   const unused = [...(compromised?.keys() ?? [])].filter((kid) => !summary.kids.has(kid))
   return [
@@ -168,7 +178,7 @@ async function verifyRanges(verification: Verification): Promise<void> {
   }
   const failure = await eachUntilFailure(opened.ranges(), async (range) => {
     const result = pool.run({ lines: range.lines, rows: range.rows })
-    // The result is awaited later; until then a failed thread must not end the process.
+    // The result is awaited later. Without this handler, a thread that fails before that would end the process.
     result.catch(() => {})
     inFlight.push({ range, result })
     if (inFlight.length >= pool.rangesInFlightMax) await settleFirst()

@@ -14,11 +14,11 @@ import { loadProviders } from './providers.ts'
 import { verifyStatementColumns } from './statement-columns.ts'
 import { verifyStoredBatch } from './verify-batch.ts'
 
-/** What a thread needs before the first range. */
+/** Data that a thread needs before its first range. */
 export type EntryContext = {
   readonly keys: readonly KeyHint[]
   readonly documents: DocumentsShown
-  /** false: no range has rows, and neither the database code nor its driver is loaded. Default: true. */
+  /** False if no range has rows. Then neither the database code nor its driver is loaded. Default: true. */
   readonly hasRows?: boolean
 }
 
@@ -32,17 +32,19 @@ export type RangeRows = {
   readonly contents: Uint8Array
 }
 
-/** The entries before the first refused one, and that one's error. */
+/**
+ * The entries before the first refused entry, and the error of the refused one. `failure` null: no entry was refused.
+ */
 export type RangeResult = {
   readonly packed: PackedSteps
   readonly failure: { readonly code: ProofErrorCode; readonly detail: string } | null
-  /** CPU time in a thread, if Node reports it (24). */
+  /** CPU time of the thread for this range. Absent if Node does not report it (before 24). */
   readonly cpuMs?: number
 }
 
 /**
- * Returns a function that verifies entries individually. It is stateless: ranges may come in any order, on any
- * thread.
+ * Returns a function that verifies each entry of a range on its own. The function has no state: ranges may come in
+ * any order, on any thread.
  */
 export async function makeRangeVerifier(context: EntryContext): Promise<(task: RangeTask) => RangeResult> {
   const providers = await loadProviders()
@@ -74,7 +76,7 @@ export async function makeRangeVerifier(context: EntryContext): Promise<(task: R
 }
 
 /**
- * Returns a function that reads a line's columns and the contents of its chunks. It MUST be called for the lines in
+ * Returns a function that returns a line's columns and the contents of its chunks. It MUST be called for the lines in
  * order.
  */
 function rowReader({ columns, contents }: RangeRows): (index: number) => [EntryColumns, Uint8Array] {

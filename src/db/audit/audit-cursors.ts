@@ -4,12 +4,12 @@ import type { CursorPosition } from '../../signing/cursor-mac.ts'
 import { hasOpenFault, IS_HERE } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A cursor as stored. Whoever relies on it MUST verify its MAC. */
+/** A cursor as stored. Code that relies on it MUST verify its MAC first. */
 type StoredCursor = CursorPosition & { readonly mac: Buffer }
 
 /**
  * Lists ledgers without an open fault whose head differs from their cursor, in random order. `among`: only these
- * ledgers.
+ * ledgers; null: all ledgers.
  */
 export async function listLedgersUnverified(
   db: Db,
@@ -64,7 +64,7 @@ function toCursor({ nextSeq, chain, envelopeKid, agentKeys, mac }: CursorColumns
   return { nextSeq, chain, envelopeKid, agentKeys, mac }
 }
 
-/** Moves the cursor forward only. Another worker may have moved it further. */
+/** Moves the cursor, but only forward, because another worker may have moved it further. */
 export async function moveAuditCursor(db: Db, ledgerId: Uuid, cursor: StoredCursor): Promise<void> {
   await db.query(
     `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, agent_keys, mac)
@@ -77,7 +77,7 @@ export async function moveAuditCursor(db: Db, ledgerId: Uuid, cursor: StoredCurs
   )
 }
 
-/** Removes an untrusted cursor, unless it has changed since it was read. */
+/** Removes an untrusted cursor. Leaves it if it has changed since it was read. */
 export async function removeAuditCursor(db: Db, ledgerId: Uuid, mac: Uint8Array): Promise<void> {
   await db.query('delete from tallystick.audit_cursors where ledger_id = $1 and mac = $2', [ledgerId, mac])
 }
@@ -99,7 +99,10 @@ export async function tryLockAuditCursor(client: pg.ClientBase, ledgerId: Uuid):
   return rows[0]!.locked || !rows[0]!.exists
 }
 
-/** Sets up a new transaction: one snapshot, and no plan that scans other ledgers. `mayLock`: row locks are possible. */
+/**
+ * Sets up a new transaction with one snapshot and without plans that scan other ledgers. `mayLock`: the transaction
+ * may take row locks.
+ */
 export async function useSnapshot(client: pg.ClientBase, { mayLock = false } = {}): Promise<void> {
   const access = mayLock ? '' : ', read only'
   await client.query(
@@ -109,7 +112,7 @@ export async function useSnapshot(client: pg.ClientBase, { mayLock = false } = {
 
 type FollowerLag = { readonly entries: number; readonly seconds: number }
 
-/** Counts unverified entries of all ledgers without a fault, with the age of the oldest. */
+/** Returns the number of unverified entries of all ledgers without a fault, and the age of the oldest one. */
 export async function readFollowerLag(db: Db): Promise<FollowerLag> {
   const { rows } = await db.query<{ entries: number; seconds: number }>(
     `select coalesce(sum(h.size - coalesce(c.next_seq, 0)), 0) as entries,

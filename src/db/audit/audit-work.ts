@@ -4,16 +4,16 @@ import { IS_HERE } from '../chain/verified-size.ts'
 import type { Db } from '../connect/client.ts'
 import { type AuditError, type AuditReport, WORKER_LOST } from './audits.ts'
 
-/* Audit queries of the worker. src/db/audit/audits.ts has those of the API. */
+/* Audit queries of the worker. The API's are in src/db/audit/audits.ts. */
 
 export type AuditKey = { readonly ledgerId: Uuid; readonly auditId: Uuid }
 type NameColumns = { ledgerId: Uuid; auditId: Uuid }
 
 /**
- * Locks queued audits without a job. Other workers skip them until the transaction ends.
+ * Locks queued audits that have no job. Other workers skip them until the transaction ends.
  *
- * Leaves out ledgers that are being moved, or were moved, to another database: their rows stay unchanged, so each
- * round would make another job.
+ * Ledgers that were moved or are being moved to another database are left out. Their rows must not change, so each
+ * round would create another job.
  */
 export async function lockWaitingAudits(client: pg.ClientBase, limit: number): Promise<AuditKey[]> {
   const { rows } = await client.query<NameColumns>(
@@ -39,9 +39,9 @@ export async function setAuditJobs(
 }
 
 /**
- * Starts the audit from its beginning, also after an interruption or when an operator retries it.
+ * Starts the audit from its beginning, also after an interruption or if an operator retries it.
  *
- * Returns false if the audit is done or gone, or if another audit of the ledger is open.
+ * Returns false if the audit is done or does not exist, or if another audit of the ledger is open.
  */
 export async function startAudit(db: Db, audit: AuditKey, jobId: string): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -94,7 +94,10 @@ export async function requeueAudit(db: Db, audit: AuditKey): Promise<void> {
   )
 }
 
-/** Ends audits whose job was given up, so that new ones can be requested. Returns them with their reasons. */
+/**
+ * Marks audits whose job was given up as failed, so that new audits can be requested. Returns these audits with their
+ * reasons.
+ */
 export async function failLostAudits(db: Db): Promise<(AuditKey & { readonly reason: string })[]> {
   const { rows } = await db.query<NameColumns & { reason: string }>(
     `update tallystick.audits a set state = 'failed', finished_at = clock_timestamp(),
@@ -108,10 +111,10 @@ export async function failLostAudits(db: Db): Promise<(AuditKey & { readonly rea
 }
 
 /**
- * Lists at most `limit` ledgers whose daily audit is due. The ledger's id determines its time of day, which spreads
- * the audits over the day.
+ * Lists at most `limit` ledgers whose daily audit is due. A ledger's id determines the time of day, which spreads the
+ * audits over the day.
  *
- * Leaves out ledgers that have not grown since their last good audit, that have an open audit, or that are closed.
+ * A ledger is left out if it has not grown since its last good audit, has an open audit, or is closed.
  */
 export async function listAuditsDue(db: Db, limit: number): Promise<Uuid[]> {
   const { rows } = await db.query<{ ledgerId: Uuid }>(
@@ -141,7 +144,7 @@ type AuditFigures = {
   readonly open: number
 }
 
-/** Returns figures over all ledgers. Each is read from an index, however many old audits are stored. */
+/** Returns figures over all ledgers. Each is read from an index, so that many old audits do not slow it down. */
 export async function readAuditFigures(db: Db): Promise<AuditFigures> {
   const { rows } = await db.query<{ good: Date | null; bad: Date | null; open: number }>(
     `select

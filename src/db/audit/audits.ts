@@ -4,8 +4,8 @@ import type { Db } from '../connect/client.ts'
 type AuditState = 'queued' | 'running' | 'done' | 'failed'
 
 /**
- * Reasons for which an attempt ended without a report. Tenants read them, so they contain no host name and no error
- * message.
+ * Reasons for which an attempt ended without a report. Tenants read these texts, so they contain no host name and no
+ * error message.
  */
 export const AUDIT_ERRORS = {
   unavailable: 'the worker could not reach or read the database',
@@ -20,10 +20,10 @@ export type AuditErrorCode = keyof typeof AUDIT_ERRORS
 
 export type AuditError = { readonly code: AuditErrorCode; readonly reason: string }
 
-/** Error of an audit whose job was given up without an error. */
+/** Error of an audit whose job was given up and left no error. */
 export const WORKER_LOST: AuditError = { code: 'worker_lost', reason: AUDIT_ERRORS['worker_lost'] }
 
-/** Report of an audit, as stored. `entries` and `records` count verified ones. */
+/** Report of an audit, as stored. `entries` and `records` count those that were verified. */
 export type AuditReport = {
   readonly entries: number
   readonly records: number
@@ -38,7 +38,7 @@ export type AuditReport = {
 
 export type AuditRow = {
   readonly auditId: Uuid
-  /** The requesting agent; null: the schedule. */
+  /** The agent that requested the audit; null: the schedule requested it. */
   readonly requestedBy: Uuid | null
   readonly requestedAt: Date
   readonly state: AuditState
@@ -48,14 +48,17 @@ export type AuditRow = {
   readonly finishedAt: Date | null
   readonly ok: boolean | null
   readonly report: AuditReport | null
-  /** null: no attempt failed, or the audit is done. */
+  /** Error of the last attempt; null: no attempt failed, or the audit is done. */
   readonly error: AuditError | null
 }
 
 const COLUMNS = `audit_id, requested_by, requested_at, state, entries_total, entries_done, started_at, finished_at,
   ok, report, error`
 
-/** Returns the id of the ledger's open audit, or creates this one. `agentId` is null for the schedule. */
+/**
+ * Requests an audit and returns its id. If the ledger already has an open audit, returns the id of that one.
+ * `agentId` is null for the schedule.
+ */
 export async function requestAudit(
   db: Db,
   ledgerId: Uuid,
@@ -84,7 +87,8 @@ export async function listAudits(
   ledgerId: Uuid,
   page: { after: Uuid | null; limit: number },
 ): Promise<AuditRow[]> {
-  // Ordered by id, a UUIDv7 of the server that took the request: stable, and close enough to the order of requests.
+  // Ordered by id, because an id is a UUIDv7 of the server that accepted the request. This order is stable and close
+  // to the order of requests.
   const { rows } = await db.query<AuditRow>({
     name: 'list_audits',
     text: `select ${COLUMNS} from tallystick.audits

@@ -23,19 +23,20 @@ export type EntryRow = {
   readonly ledgerId: Uuid
   readonly kind: string
   readonly subjectId: Uuid | null
-  /** The record's version after the event; null: not an event of a record. */
+  /** The record's version after the event; null: the entry is about no record. */
   readonly version: number | null
   readonly toState: string | null
-  /** Leaf of the record's previous entry; null for a first event. */
+  /** Leaf of the record's previous entry; null for the first event of a record. */
   readonly previousLeaf: Uint8Array | null
-  /** Number of records in a batch; null: not a batch. */
+  /** Number of records in a batch; null: the entry is no batch. */
   readonly itemCount: number | null
-  /** null: the actor is `system`. */
+  /** Agent that acts; null: the actor is `system`. */
   readonly actorId: Uuid | null
   /**
-   * The agent for which the actor acts, or the actor itself in a step of a gated record.
+   * In a step of a gated record: the agent for which the actor acts, or else the actor itself. In a notarization: the
+   * agent for which the actor acts.
    *
-   * In a notarization: the agent for which the actor acts. Absent for other entries and for `system`.
+   * Absent for other entries and for `system`.
    */
   readonly partyId?: Uuid | undefined
   readonly keyId: Uuid | null
@@ -48,9 +49,9 @@ export type EntryRow = {
   readonly idempotency: IdempotencyRow | null
   readonly detail: EntryDetail | null
   /**
-   * Ledger size at which none of the batch's spans and logs was found; null for other entries.
+   * Size of the ledger in which none of the batch's spans and logs was found; null for other entries.
    *
-   * The entry is stale if their traces have grown since.
+   * If their traces have grown since then, the entry is refused as stale.
    */
   readonly unseenBefore?: number | null | undefined
   readonly records: readonly RecordRow[]
@@ -58,8 +59,8 @@ export type EntryRow = {
   readonly gated?: GatedRow | undefined
   readonly document?: DocumentRow | undefined
   /**
-   * Another party's statement that the entry registers. It is appended right before the entry, both or neither.
-   * `previousLeaf` is its leaf.
+   * Another party's statement that the entry registers. It is appended right before the entry: either both are
+   * appended or neither. `previousLeaf` is the statement's leaf.
    */
   readonly statement?: Uint8Array | undefined
 }
@@ -77,16 +78,16 @@ export type RecordRow = MemberColumns & {
   readonly type: string
   readonly digest: Uint8Array
   readonly salt: Uint8Array
-  /** Canonical JSON. */
+  /** Payload as canonical JSON. */
   readonly payload: string
   readonly metadata: string | null
-  /** Canonical JSON: a list of texts. */
+  /** Canonical JSON of a list of texts. */
   readonly references: string | null
   /** Keyed hash of the label of the data subject. */
   readonly subject?: Uint8Array | null
 }
 
-/** Up to CHUNK_RECORDS records of a batch. All chunks but the last are full. */
+/** Up to CHUNK_RECORDS records of a batch. All chunks of a batch except the last one are full. */
 export type ChunkRow = {
   readonly chunk: number
   readonly firstRecordId: Uuid
@@ -96,12 +97,12 @@ export type ChunkRow = {
 }
 
 export type GatedRow = {
-  /** null: the agent that activates the record becomes the performer. */
+  /** The performer; null: the agent that activates the record becomes the performer. */
   readonly performerId: Uuid | null
   readonly gate: 'principal' | 'auto'
   readonly deadlineMs: number | null
   readonly maxRevisions: number
-  /** Canonical JSON. */
+  /** Tolerances as canonical JSON. */
   readonly tolerances: string | null
 }
 
@@ -109,11 +110,11 @@ export type DocumentName = 'evidence' | 'values' | 'reason'
 
 export type DocumentRow = {
   readonly name: DocumentName
-  /** Id of the completion; for a reason, id of the record. */
+  /** Id of the completion. For a reason it is the id of the record. */
   readonly subjectId: Uuid
   readonly digest: Uint8Array
   readonly salt: Uint8Array
-  /** Canonical JSON. */
+  /** Content as canonical JSON. */
   readonly content: string
 }
 
@@ -142,7 +143,8 @@ export const APPEND_OUTCOMES = [
 ] as const
 
 /**
- * `seq`: the entry's seq; when replayed, the first outcome's seq. `chain`: lower-case hex, if the entry was appended.
+ * Answer for one entry. `seq` is the entry's seq, or the first outcome's seq if the entry was replayed. `chain` is
+ * lower-case hex, and set if the entry was appended.
  */
 export type AppendAnswer = {
   readonly outcome: (typeof APPEND_OUTCOMES)[number]
@@ -161,7 +163,7 @@ export function column<Row, T>(codec: Codec<T>, get: (row: Row) => T | null | un
   return { type: codec.type, encode: (rows) => encodeColumn(codec, rows, get) }
 }
 
-/** Canonical JSON is stored as bytea: its bytes are hashed, and no server encoding may touch them. */
+/** Stores canonical JSON as bytea, because its bytes are hashed and must not pass a server encoding. */
 const utf8: Codec<string> = { ...text, type: bytea.type, oid: bytea.oid }
 
 const ENTRY_COLUMNS: Columns<EntryRow> = {
@@ -186,11 +188,11 @@ const ENTRY_COLUMNS: Columns<EntryRow> = {
   unseen_befores: column(int8, (e) => e.unseenBefore),
 }
 
-/** A row with the index of its entry in the call, from 1. */
+/** A row, with the position of its entry in the call, from 1. */
 type RowOfItem<Row> = { readonly item: number; readonly row: Row }
 
 const MEMBER_CODECS = { agent: uuid, record: uuid, time: timestamptz, trace: text }
-/** Columns of signed members follow the order of the table of members. */
+/** The columns of signed members are in the order of the table of members. */
 const RECORD_COLUMNS: Columns<RowOfItem<RecordRow>> = {
   record_items: column(int4, ({ item }) => item),
   record_ids: column(uuid, ({ row }) => row.recordId),
@@ -244,7 +246,7 @@ const DOCUMENT_COLUMNS: Columns<RowOfItem<DocumentRow>> = {
   document_contents: column(utf8, ({ row }) => row.content),
 }
 
-/** Arguments in SQL order. The MAC over all of them follows as the last one. */
+/** Arguments in the order of the SQL function. The last one, a MAC over all of them, is not listed. */
 export const ARGUMENTS: readonly { readonly name: string; readonly type: string }[] = [
   ENTRY_COLUMNS,
   RECORD_COLUMNS,
@@ -255,22 +257,24 @@ export const ARGUMENTS: readonly { readonly name: string; readonly type: string 
 ].flatMap((columns) => Object.entries(columns).map(([name, { type }]) => ({ name, type: `${type}[]` })))
 
 /*
- * Passes one array for each column.
+ * The call has one array for each column.
  *
- * One array of a composite type for each group was rejected: the driver has no codec for composites, and Postgres
- * would build each row again before `unnest` splits it.
+ * One array of a composite type for each group of columns was rejected: the driver has no codec for composites, and
+ * Postgres would build each row again before `unnest` splits it.
  */
 const APPEND_ENTRIES = {
   name: 'append_entries',
   text: `select tallystick.append_entries(${[...ARGUMENTS.map(({ type }) => type), 'bytea'].map((type, i) => `$${i + 1}::${type}`).join(', ')}) as answer`,
-  // pg 8.23 returns unusable binary results for bytea. The packed answer comes as hex text, which is sliced below.
+  // pg 8.23 returns unusable binary results for bytea. Therefore the packed answer is returned as hex text and sliced
+  // below.
   types: { getTypeParser: () => (value: string) => value },
 }
 
 /**
- * Appends `entries` in one round trip and one transaction. Returns one answer for each entry, in order.
+ * Appends `entries` in one round trip and one transaction. Returns one answer for each entry, in the order of
+ * `entries`.
  *
- * Throws ValueError before anything is sent, and pg's error if the call failed as a whole.
+ * Throws ValueError before anything is sent. Throws pg's error if the call failed as a whole.
  */
 export async function appendEntries(
   client: pg.ClientBase,

@@ -5,7 +5,7 @@ import { hasOpenFault } from './verified-size.ts'
 
 export type DueRelease = PieceInArchive & {
   readonly end: number
-  /** Number of entries in the whole archive. */
+  /** Number of entries in the whole archive of the ledger. */
   readonly size: number
 }
 
@@ -17,10 +17,11 @@ type DuePolicy = {
 }
 
 /**
- * Lists pieces that are old enough and not needed soon.
+ * Lists pieces whose content may leave Postgres: they are old enough, and the server will not need their content
+ * soon.
  *
- * Every entry was verified, endpoints and peers have received all events, no erasure is waiting, and the ledger has
- * no fault and is in this database.
+ * That means: every entry was verified, endpoints and peers have received all events, no erasure is waiting, and the
+ * ledger has no fault and is in this database.
  */
 export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRelease[]> {
   const { rows } = await db.query<DueRelease>(
@@ -57,7 +58,7 @@ export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRel
 export type LeavingChunk = {
   readonly seq: number
   readonly chunk: number
-  /** SHA-256 of the content that was compared with the archive. */
+  /** SHA-256 of the chunk's content that was compared with the archive. */
   readonly before: Uint8Array
   /** Metadata, which stays in Postgres (src/db/chunks/chunk-metadata.ts). */
   readonly metadata: Uint8Array | null
@@ -69,8 +70,8 @@ export type LeavingEntry = { readonly seq: number; readonly leaf: Buffer; readon
 export type Released = { readonly chunks: number; readonly envelopes: number }
 
 /**
- * Removes contents and envelopes from Postgres. Returns how many were removed; contents that have changed meanwhile
- * stay.
+ * Removes contents and envelopes from Postgres. Returns how many were removed. A content that has changed since it
+ * was compared stays.
  */
 export async function takeContentOut(
   db: Db,
@@ -82,7 +83,7 @@ export async function takeContentOut(
   }: {
     readonly chunks?: readonly LeavingChunk[]
     readonly entries?: readonly Pick<LeavingEntry, 'seq' | 'leaf'>[]
-    /** True if nothing else of the piece will leave. */
+    /** True if no other content of the piece will leave. */
     readonly isLast?: boolean
   },
 ): Promise<Released> {

@@ -7,7 +7,7 @@ import { IS_HERE } from './verified-size.ts'
 export type DueArchive = {
   readonly ledgerId: Uuid
   readonly from: number
-  /** SHA-256 of the newest seal; null if `from` is 0. */
+  /** SHA-256 of the newest seal. Null if `from` is 0, because nothing was archived yet. */
   readonly sealDigest: Buffer | null
 }
 
@@ -31,8 +31,8 @@ const BEHIND = `tallystick.chain_heads h
 /**
  * Lists ledgers that are due for archiving.
  *
- * Leaves out ledgers that are closed as restored, being moved or faulty. For these it is undecided which entries they
- * continue with, or where.
+ * Ledgers that are closed as restored, being moved or faulty are left out, because it is undecided with which entries
+ * they continue, or in which database.
  */
 export async function listDueArchives(db: Db, { entries, seconds, limit }: DuePolicy): Promise<DueArchive[]> {
   const { rows } = await db.query<DueArchive>(
@@ -71,8 +71,8 @@ export async function readArchiveFigures(db: Db): Promise<ArchiveFigures> {
 type Claim = { readonly by: Uuid; readonly ms: number }
 
 /**
- * Claims the ledger's next prefix, or extends the claim, for `claim.ms`. Returns false if another worker has it or
- * the archive has advanced.
+ * Claims the ledger's next prefix for `claim.ms`, or extends the claim. Returns false if another worker has the claim
+ * or the archive has advanced.
  */
 export async function claimArchive(db: Db, { ledgerId, from }: DueArchive, claim: Claim): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -94,7 +94,10 @@ export async function releaseArchive(db: Db, ledgerId: Uuid, by: Uuid): Promise<
 
 export type PieceObject = { readonly digest: Uint8Array; readonly bytes: number }
 
-/** Entries from `from` to before `end`, by their objects. `documents` is null if none of them has a document. */
+/**
+ * Entries from `from` to before `end`, and the objects that contain them. `documents` is null if no entry has a
+ * document.
+ */
 export type PieceObjects = {
   readonly from: number
   readonly end: number
@@ -109,8 +112,8 @@ export type ArchivePosition = {
 }
 
 /**
- * Advances the ledger's archive from `from` to `size` and stores the pieces in between. Returns false if it is not at
- * `from`.
+ * Advances the ledger's archive from `from` to `size` and stores the pieces in between. Returns false if the archive
+ * does not end at `from`.
  */
 export async function advanceArchive(
   db: Db,
@@ -139,7 +142,10 @@ export async function advanceArchive(
   return rowCount === pieces.length
 }
 
-/** Stores `sealed` as the secrets of the piece that begins at `from`, unless it has some. Returns the stored ones. */
+/**
+ * Stores `sealed` as the secrets of the piece that begins at `from`, unless the piece has secrets already. Returns
+ * the stored secrets.
+ */
 export async function getOrStoreArchiveKeys(
   db: Db,
   ledgerId: Uuid,
@@ -182,8 +188,8 @@ export async function lockArchiveKeys(
 }
 
 /**
- * Replaces the sealed secrets of a piece. Throws if the row did not change: the trigger refuse_while_moving skips
- * rows of a ledger that is being moved.
+ * Replaces the sealed secrets of a piece. Throws if the row did not change, which happens if the ledger is being
+ * moved: the trigger refuse_while_moving then skips its rows.
  */
 export async function replaceArchiveKeys(
   client: pg.ClientBase,
@@ -199,7 +205,10 @@ export async function replaceArchiveKeys(
 
 export type ArchiveKeyPosition = { readonly ledgerId: Uuid; readonly fromSeq: number }
 
-/** Lists secrets of one ledger or of all, in order, at most `limit` after `after`. */
+/**
+ * Lists secrets of one ledger, or of all ledgers if `ledgerId` is null. They are in order, at most `limit` after
+ * `after`.
+ */
 export async function listArchiveKeys(
   db: Db,
   ledgerId: Uuid | null,
@@ -215,7 +224,7 @@ export async function listArchiveKeys(
   return rows
 }
 
-/** Limits of a seal. A checkpoint that lies further beyond the previous one is sealed alone. */
+/** Limits of one seal. If the next checkpoint lies beyond a limit, it is sealed alone. */
 export type SealBounds = { readonly entries: number; readonly records: number }
 
 /** Returns the size of the checkpoint at which the next prefix ends; null: there is no checkpoint beyond `from`. */

@@ -5,13 +5,16 @@ import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { IS_HERE } from './verified-size.ts'
 
-/** Maximum of cosignature lines in a note. The note itself may have 4,096 characters, each line at most 512. */
+/**
+ * Maximum number of cosignature lines in a note. The note itself may have 4,096 characters, and each line at most
+ * 512.
+ */
 const LINES_MAX = 16
 
 /**
- * SQL: the note of `checkpoints c`, followed by the cosignatures that were added since.
+ * SQL: the note of `checkpoints c`, followed by the cosignatures that were added later.
  *
- * Cosignatures of named witnesses come first, however many peers there are.
+ * Cosignatures of witnesses that the operator has named come first, so that many peers cannot displace them.
  */
 export const COSIGNED_NOTE = `c.note || coalesce((
        select string_agg(l.line, '') from (
@@ -79,10 +82,10 @@ export async function findRoot(db: Db, ledgerId: Uuid, size: number): Promise<Bu
 }
 
 /**
- * Lists at most `limit` ledgers whose chain is ahead of their stored tree and whose newest checkpoint is at least
+ * Lists at most `limit` ledgers whose chain is longer than their stored tree and whose newest checkpoint is at least
  * `ageMs` old.
  *
- * Leaves out ledgers that are closed as restored, because it is undecided with which entries they continue.
+ * Ledgers that are closed as restored are left out, because it is undecided with which entries they continue.
  */
 export async function listLedgersAhead(
   db: Db,
@@ -111,7 +114,10 @@ export async function listLedgersAhead(
   return rows.map((row) => row.id)
 }
 
-/** Returns the age of the oldest entry without a covering checkpoint, over all ledgers; 0 if all are covered. */
+/**
+ * Returns the age of the oldest entry that no checkpoint covers, over all ledgers; 0 if checkpoints cover all
+ * entries.
+ */
 export async function readCheckpointLagSeconds(db: Db): Promise<number> {
   const { rows } = await db.query<{ seconds: number }>(
     `select coalesce(max(extract(epoch from now() - e.recorded_at)), 0)::float8 as seconds
@@ -154,7 +160,7 @@ export async function readTree(client: pg.ClientBase, ledgerId: Uuid): Promise<T
   return rows[0]!
 }
 
-/** Returns the concatenated leaves from seq `from` to before `end`. Throws if one is missing. */
+/** Returns the concatenated leaves from seq `from` to before `end`. Throws if a leaf is missing. */
 export async function readLeaves(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer> {
   const { rows } = await db.query<{ leaves: Buffer | null }>({
     text: `select ${asBase64("string_agg(leaf, '' order by seq)")} as leaves from tallystick.entries
@@ -168,7 +174,7 @@ export async function readLeaves(db: Db, ledgerId: Uuid, from: number, end: numb
   return leaves
 }
 
-/** Returns the chain hash after the entry at `seq`; null: no such entry. */
+/** Returns the chain hash after the entry at `seq`; null: the entry does not exist. */
 export async function findChain(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ chain: Buffer }>(
     'select chain from tallystick.entries where ledger_id = $1 and seq = $2',
@@ -179,7 +185,7 @@ export async function findChain(db: Db, ledgerId: Uuid, seq: number): Promise<Bu
 
 export type TileGrowth = { readonly level: number; readonly index: number; readonly hashes: Buffer }
 
-/** Stores the frontier at `size` and appends `growths` to their tiles. */
+/** Stores the frontier of the tree at `size` and appends `growths` to their tiles. */
 export async function storeTree(
   client: pg.ClientBase,
   ledgerId: Uuid,

@@ -4,15 +4,18 @@ import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 import type { Db } from '../connect/client.ts'
 import { type SignedColumns, toSignedLine } from './signed-entries.ts'
 
-/** Size of a chain and its hash at that size: 32 bytes. */
+/** Size of a chain, and its hash (32 bytes) at that size. */
 export type Head = { readonly size: number; readonly chain: Uint8Array }
 
-/** A ledger that does not continue a state that was known before. */
+/** A ledger that does not continue a state of it that was known before. */
 export type ContradictionRow = {
   readonly index: number
-  /** null: the ledger is gone. */
+  /** Present state of the ledger; null: the ledger no longer exists. */
   readonly current: { readonly size: number; readonly closed: string | null } | null
-  /** The entry that supposedly acknowledges this contradiction, and the chain hash before it. */
+  /**
+   * The entry that supposedly acknowledges this contradiction, and the chain hash before that entry; null: no entry
+   * does.
+   */
   readonly restored: {
     readonly seq: number
     readonly entry: SignedLine
@@ -29,8 +32,8 @@ type ContradictionColumns = {
 } & (SignedColumns | Record<keyof SignedColumns, null>)
 
 /**
- * Returns the known states whose ledger lacks that chain hash at that size. Takes one look-up by primary key for each
- * state.
+ * Returns those known states whose chain hash the ledger does not have at that size. Takes one look-up by primary key
+ * for each state.
  */
 export async function listContradictionRows(
   db: Db,
@@ -80,9 +83,10 @@ export async function listContradictionRows(
 type KnownHead = Head & { readonly ledgerId: Uuid; readonly refusedSeq: number | null }
 
 /**
- * Closes the ledgers to appends and returns the ids of those that it closed. Worker only.
+ * Closes the ledgers to appends. Returns the ids of the ledgers that this call has closed. Called by the worker only.
  *
- * Skips ledgers that contain the known state after all, are closed already, or were acknowledged meanwhile.
+ * Skips a ledger that contains the known state after all, is closed already, or whose contradiction was acknowledged
+ * meanwhile.
  */
 export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]): Promise<Uuid[]> {
   const { rows } = await db.query<{ closed: Uuid[] }>(
@@ -98,8 +102,8 @@ export async function closeRestoredLedgers(db: Db, known: readonly KnownHead[]):
 }
 
 /**
- * The state that was known of a ledger when it was closed, and the state that was found. The found state goes up to
- * the present, or to the entry that reopened the ledger.
+ * The state that was known when a ledger was closed, and the state that was found instead. The found state ends at
+ * the present, or at the entry that reopened the ledger.
  */
 export type Closure = {
   readonly known: Head
@@ -109,7 +113,7 @@ export type Closure = {
   readonly entry: { readonly seq: number; readonly leaf: Uint8Array; readonly chain: Uint8Array } | null
 }
 
-/** Returns the ledger's open closure, or else its last one; null: it was never closed. */
+/** Returns the ledger's open closure, or else its last one; null: the ledger was never closed. */
 export async function findClosure(db: Db, ledgerId: Uuid): Promise<Closure | null> {
   const { rows } = await db.query<{
     knownSize: number

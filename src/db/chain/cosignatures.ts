@@ -3,7 +3,10 @@ import type { Db } from '../connect/client.ts'
 import { COSIGNATURES_READ_MAX } from '../limits.ts'
 import { COSIGNED_NOTE } from './checkpoints.ts'
 
-/** A ledger's newest checkpoint, and the largest size that a witness has cosigned (0: none). */
+/**
+ * A ledger's newest checkpoint, and the largest size that one witness has cosigned (0: the witness has cosigned
+ * nothing).
+ */
 export type ToCosign = { readonly size: number; readonly note: string; readonly cosignedSize: number }
 
 /** Returns what the witness has to cosign; null: the ledger has no checkpoint. */
@@ -42,8 +45,8 @@ export async function listUncosigned(
 }
 
 /**
- * Stores a verified cosignature `line`. If two workers got one, the first stays. `peerId` is null for a witness that
- * the operator has named.
+ * Stores a verified cosignature `line`. If two workers store one for the same checkpoint and witness, the first one
+ * stays. `peerId` is null for a witness that the operator has named.
  */
 export async function insertCosignature(
   db: Db,
@@ -66,7 +69,7 @@ type Cosignature = {
 
 /**
  * Returns the note of the newest checkpoint with at least `cosignaturesMin` cosignatures; null: none of the newest
- * has them.
+ * checkpoints has that many.
  */
 export async function findCosignedCheckpoint(
   db: Db,

@@ -2,8 +2,8 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { EntryKind, StepKind } from '../../proof/statement/kinds.ts'
 
 /*
- * Details of an entry beyond its own row, by kind: JSON that append_details, append_federation and append_received
- * store (migrations/functions).
+ * Details of an entry beyond its own row, by kind. They are JSON that append_details, append_federation and
+ * append_received store (migrations/functions).
  *
  * Ids are in Postgres' form of uuids, hashes in lower-case hex.
  */
@@ -19,7 +19,7 @@ export type AdministrativeDetails = {
   'server-key-rotated': { readonly newKid: string }
   'agent-registered': { readonly name: string }
   'agent-disabled': NoDetail
-  /** `spki`: base64. `endorsedBy`: null for an agent's first key. */
+  /** `spki` is base64. `endorsedBy` is null for an agent's first key. */
   'agent-key-registered': {
     readonly kid: string
     readonly alg: string
@@ -34,15 +34,15 @@ export type AdministrativeDetails = {
     readonly scopes: readonly string[]
     readonly secretHash: string
     readonly mac: string
-    /** ISO 8601. */
+    /** Time in ISO 8601; null: the key does not expire. */
     readonly expiresAt: string | null
   }
   'key-revoked': NoDetail
-  /** `definition`: canonical JSON. */
+  /** `definition` is canonical JSON. */
   'type-registered': { readonly name: string; readonly gated: boolean; readonly definition: string }
   /**
-   * `type` and `agents` describe a record that has no row. `rule`: the retention rule of an erasure by the server;
-   * null: somebody requested it.
+   * `type` and `agents` describe a record that has no row of its own. `rule` is the retention rule by which the
+   * server erased the document; null: somebody requested the erasure.
    */
   'payload-erased': {
     readonly document: string
@@ -55,7 +55,7 @@ export type AdministrativeDetails = {
   }
   'retention-set': Selector & { readonly days: number | null }
   'hold-set': Selector & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
-  /** `hold`: seq of the entry that set the hold. */
+  /** `hold` is the seq of the entry that set the hold. */
   'hold-lifted': { readonly hold: number }
   'subject-erased': NoDetail
   'export-made': NoDetail
@@ -80,7 +80,7 @@ export type AdministrativeDetails = {
   'entry-received': { readonly received: ReceivedDetail } & ReceivedConsequences
   'offer-refused': { readonly received: ReceivedDetail }
   'registration-policy-set': NoDetail
-  /** `policy`: leaf of the entry that set the policy. `kid`: the issuer's key. Both in lower-case hex. */
+  /** `policy` is the leaf of the entry that set the policy, `kid` the issuer's key. Both are in lower-case hex. */
   'statement-registered': {
     readonly policy: string
     readonly issuer: string
@@ -95,12 +95,12 @@ export type Selector = { readonly type: string | null; readonly agentId: Uuid | 
 
 type NoDetail = Readonly<Record<string, never>>
 
-/** `spki`: base64. */
+/** `spki` is base64. */
 type PeerKeyDetail = { readonly kid: string; readonly alg: string; readonly spki: string }
 
 type ShareDetail = { readonly peerId: Uuid; readonly documents: 'whole' | 'digests' }
 
-/** An entry of another ledger. `envelope`: base64. */
+/** An entry of another ledger. `envelope` is base64. */
 export type ReceivedDetail = {
   readonly peerId: Uuid
   readonly seq: number
@@ -116,12 +116,12 @@ export type ReceivedConsequences = {
     readonly subject: string
     readonly digest: string
     readonly salt: string
-    /** Canonical JSON, like `references`. */
+    /** Canonical JSON, as is `references`. */
     readonly content: string
     readonly references: string | null
   }
   readonly type?: { readonly peerId: Uuid; readonly name: string; readonly definition: string }
-  /** State of the record. `standing` is the JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
+  /** State of the record after the entry. `standing` is the JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
   readonly standing?: {
     readonly peerId: Uuid
     readonly recordId: Uuid
@@ -141,7 +141,10 @@ export type ReceivedConsequences = {
   }
 }
 
-/** Details of gated records' steps. `performer`: the remote agent that performs from now on, `led_…/agt_…`. */
+/**
+ * Details of gated records' steps. `performer` is the remote agent, `led_…/agt_…`, that is the performer after the
+ * step.
+ */
 export type StepDetail = {
   readonly share?: readonly ShareDetail[]
   readonly performer?: string
@@ -155,7 +158,7 @@ type OfferDetail = {
   readonly agentId: Uuid
 }
 
-/** Details by kind. `undefined`: the kind may omit its detail. */
+/** Details by kind. `undefined` means that an entry of this kind may have no detail. */
 export type EntryDetails = AdministrativeDetails & {
   readonly [Kind in StepKind | 'record-created']: StepDetail | undefined
 } & {

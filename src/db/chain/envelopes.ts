@@ -6,8 +6,10 @@ import { archiveOf, type EnvelopesInArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 
 /*
- * Reads envelopes of entries from Postgres, or from the archive once they have left Postgres
- * (docs/operate/backup-and-archive.md#content-that-leaves-postgres). All readers of envelopes use this file.
+ * Reads envelopes of entries from Postgres, or from the archive if they have left Postgres
+ * (docs/operate/backup-and-archive.md#content-that-leaves-postgres).
+ *
+ * All readers of envelopes use this file.
  */
 
 type EntryColumns = { readonly seq: number; readonly leaf: Buffer; envelope: Buffer | null }
@@ -44,7 +46,10 @@ export async function queryEntries<
   return fillEnvelopes(db, ledgerId, rows as unknown as EntryColumns[]) as Promise<T[]>
 }
 
-/** Yields the same rows with their envelopes, in order, `atATime` filled together. Throws as fillEnvelopes does. */
+/**
+ * Yields the same rows with their envelopes, in order. Reads the envelopes of `atATime` rows together. Throws as
+ * fillEnvelopes does.
+ */
 export async function* streamEnvelopes<
   T extends { readonly seq: number; readonly leaf: Buffer; envelope: Buffer },
 >(db: Db, ledgerId: Uuid, rows: AsyncIterable<Unfilled<T>>, atATime: number): AsyncGenerator<T> {
@@ -59,8 +64,8 @@ export async function* streamEnvelopes<
 }
 
 /**
- * Returns a predicate over rows. It is true while the envelopes of all rows passed so far are in at most `max`
- * archive bundles.
+ * Returns a function to be called with one row after another. It returns true while the envelopes of all rows so far
+ * are in at most `max` archive bundles.
  */
 export function limitBundles(max: number): (row: Pick<EntryColumns, 'seq' | 'envelope'>) => boolean {
   const bundles = new Set<number>()
@@ -103,7 +108,7 @@ export function bundlesOf<T extends Pick<EntryColumns, 'seq' | 'leaf'>>(
   }))
 }
 
-/** Returns the number of archived entries, from the table of pieces, which servers may read. */
+/** Returns the number of archived entries. Reads it from the table of pieces, because servers may read that table. */
 async function findArchivedSize(db: Db, ledgerId: Uuid): Promise<number> {
   const { rows } = await db.query<{ size: number }>({
     name: 'find_archived_size',

@@ -2,8 +2,8 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
 /**
- * Returns the seq of the first outcome of a request with this key, `conflict` if that was a different request, or
- * null.
+ * Returns the seq of the first outcome of a request with this idempotency key; `conflict`: the key was used for a
+ * different request; null: the key is new.
  */
 export async function findReplay(
   pool: Db,

@@ -5,19 +5,22 @@ export type LedgerState = { readonly ledgerId: Uuid; readonly size: number }
 
 /** Size of a ledger as read from the primary at one moment. */
 export type LedgerEnd = {
-  /** Number of entries; 0: no such ledger. */
+  /** Number of entries; 0: the ledger does not exist. */
   readonly size: number
-  /** Size of the ledger right after its newest erasure; 0: none. A smaller state may show an erased document. */
+  /**
+   * Size of the ledger right after its newest erasure; 0: nothing was erased. A server that shows a smaller size may
+   * show an erased document.
+   */
   readonly erasedBelow: number
   /** Chain hash (32 bytes) of the requested state; null: the ledger is shorter, or the state has size 0. */
   readonly chain: Buffer | null
-  /** Bytes in the server's log at that moment. Everything visible lies within them. */
+  /** Length of the server's log at that moment, in bytes. Everything visible lies within these bytes. */
   readonly walBytes: number
 }
 
 /**
- * Returns the ends of these states' ledgers, in order, in one query. Must run on the primary: a standby writes no
- * log.
+ * Returns the end of each state's ledger, in the order of `states`, in one query. Must run on the primary, because a
+ * standby writes no log.
  */
 export async function readLedgerEnds(db: Db, states: readonly LedgerState[]): Promise<LedgerEnd[]> {
   const { rows } = await db.query<LedgerEnd>({

@@ -5,13 +5,15 @@ import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /*
- * A whole ledger at one moment, table by table, each in the order of the entries that explain its rows.
+ * Reads a whole ledger as it is at one moment, table by table. Each table is in the order of the entries that explain
+ * its rows.
  *
- * An audit compares the rows with the statements. Rows come by cursor, because a table may exceed the memory.
+ * An audit compares the rows with the statements. The rows come by cursor, because a table may be larger than the
+ * memory.
  */
 
 const ROWS_PER_FETCH = 1_000
-/** Rows per fetch for tables whose rows may be megabytes each. */
+/** Rows per fetch for tables in which a row may have megabytes. */
 export const LARGE_ROWS_PER_FETCH = 16
 
 export type LedgerSnapshot = {
@@ -28,7 +30,7 @@ export async function openSnapshot(database: DatabaseOrUrl): Promise<LedgerSnaps
   const client = await openClient(database, { application_name: 'tallystick verify' })
   try {
     await client.query('begin isolation level repeatable read read only')
-    // A wrong estimate would otherwise cause sequential scans of whole tables for one ledger among many.
+    // Without this, a wrong estimate would make Postgres scan whole tables for one ledger among many.
     await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
   } catch (error) {
     await client.end()
@@ -37,7 +39,7 @@ export async function openSnapshot(database: DatabaseOrUrl): Promise<LedgerSnaps
   return { client, close: () => client.end() }
 }
 
-/** Range of rows by `seq`: from `from` to before `end`. */
+/** Range of rows by `seq`, from `from` to before `end`. */
 export type SeqRange = { readonly from: number; readonly end: number }
 
 type StreamOptions = { readonly range?: SeqRange | null; readonly rowsPerFetch?: number }
@@ -64,10 +66,10 @@ export async function* streamRows<T extends pg.QueryResultRow>(
 }
 
 /**
- * Does the same as streamRows for a short range of a table with at most a few rows for each entry.
+ * Yields the same rows as streamRows, for a short range of a table with at most a few rows for each entry.
  *
- * It takes one round trip instead of three and is planned once a session. Most of the time for verifying many slowly
- * growing ledgers goes into reading.
+ * It takes one round trip instead of three and is planned once in a session. This matters because the verification of
+ * many slowly growing ledgers spends most of its time on reading.
  */
 export async function* readRows<T extends pg.QueryResultRow>(
   client: pg.ClientBase,
@@ -86,10 +88,10 @@ export async function* readRows<T extends pg.QueryResultRow>(
 }
 
 /**
- * Returns the names of the queries that have rows in the range, in one round trip.
+ * Returns the names of the queries that have rows in the range. Takes one round trip.
  *
- * Most ranges of a follower have rows in three tables of thirteen. A round trip for each of the others took most of
- * the time of their verification.
+ * Most ranges of a follower have rows in only three of thirteen tables. A round trip for each of the other tables
+ * would take most of the time of a verification.
  */
 export async function listFilled(
   client: pg.ClientBase,
@@ -109,8 +111,8 @@ export async function listFilled(
 }
 
 /**
- * Restricts a query to $2 up to before $3. Postgres pushes the conditions down to the index scan, and nothing above
- * it changes the order.
+ * Restricts a query to rows with seq from $2 to before $3. Postgres applies the conditions in the index scan, and the
+ * order of the rows stays.
  */
 function ranged(text: string): string {
   return `select * from (${text}) ranged where seq >= $2 and seq < $3`

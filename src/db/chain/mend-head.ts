@@ -2,11 +2,12 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
 /**
- * Moves a chain's head to its newest entry and redoes the work of the step triggers. Neither was done while triggers
- * were off.
+ * Moves a chain's head to its newest entry, and adds and removes the rows of waiting work as the step triggers would
+ * have. Needed after entries were written while triggers were off.
  *
  * Runs as the owner in the caller's transaction. The caller MUST verify the whole ledger before it commits. Returns
- * the size before and after, and the number of rows of waiting work that were added or removed; null: no such ledger.
+ * the size before and after, and the number of rows of waiting work that were added or removed; null: the ledger does
+ * not exist.
  */
 export async function mendHead(
   client: pg.ClientBase,
@@ -30,10 +31,10 @@ export async function mendHead(
 }
 
 /**
- * Adds the rows of a ledger's work that waits for the worker, and removes outdated ones. Returns the number of both.
- * `ledgerId` null: all ledgers.
+ * Adds missing rows of work that waits for the worker, and removes outdated ones. Returns the number of added and
+ * removed rows. `ledgerId` null: of all ledgers.
  *
- * No step may be taken meanwhile, so the caller must have locked the heads or gated_records.
+ * The caller must have locked the heads or gated_records, so that no step is taken at the same time.
  */
 export async function makeFollowingRows(client: pg.ClientBase, ledgerId: Uuid | null): Promise<number> {
   let rows = 0
@@ -41,7 +42,10 @@ export async function makeFollowingRows(client: pg.ClientBase, ledgerId: Uuid | 
   return rows
 }
 
-/** The same rows that gated_records_begin and gated_records_change maintain (migrations/functions/guards.sql). */
+/**
+ * SQL that makes the rows that gated_records_begin and gated_records_change maintain
+ * (migrations/functions/guards.sql).
+ */
 const FOLLOWING_ROWS = [
   `insert into tallystick.open_deadlines (ledger_id, record_id, deadline)
    select ledger_id, record_id, deadline from tallystick.gated_records

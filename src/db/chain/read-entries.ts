@@ -31,7 +31,10 @@ export type EntryRowRead = {
   signer: LineSigner | null
 }
 
-/** SQL: the signer of the entry with this alias. A `case`, because most entries have none. */
+/**
+ * SQL: the signing key of the entry with this alias; null: the server signed it. Uses a `case`, because most entries
+ * are signed by the server and need no look-up.
+ */
 export const signerOf = (entry: string) => `case when ${entry}.signer_kid is not null then (
     select json_build_object('alg', k.alg, 'spki', translate(encode(k.spki, 'base64'), E'\\n', ''))
     from tallystick.agent_signing_keys k where k.ledger_id = ${entry}.ledger_id and k.kid = ${entry}.signer_kid
@@ -47,7 +50,7 @@ export type EntryRecordRow = {
   payloadErasedSeq: number | null
 }
 
-/** Returns the number of entries; null: no such ledger. */
+/** Returns the number of entries; null: the ledger does not exist. */
 export async function findSize(db: Db, ledgerId: Uuid): Promise<number | null> {
   const { rows } = await db.query<{ size: number }>(
     'select size from tallystick.chain_heads where ledger_id = $1',
@@ -56,7 +59,7 @@ export async function findSize(db: Db, ledgerId: Uuid): Promise<number | null> {
   return rows[0] ? rows[0].size : null
 }
 
-/** Returns the subject's id of the entry at `seq`; null: it has none, or there is no such entry. */
+/** Returns the id of the subject of the entry at `seq`; null: the entry has no subject or does not exist. */
 export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<Uuid | null> {
   const { rows } = await db.query<{ subjectId: Uuid | null }>(
     'select subject_id from tallystick.entries where ledger_id = $1 and seq = $2',
@@ -96,8 +99,8 @@ export type EntryRead = {
   readonly entry: EntryRowRead
   readonly records: EntryRecordRow[]
   /**
-   * Records of a batch, chunk by chunk, because a full batch would be megabytes. MUST be consumed before the next
-   * entry. Null for other entries.
+   * Records of a batch; null for other entries. They come chunk by chunk, because a full batch may have megabytes.
+   * They MUST be consumed before the next entry.
    */
   readonly items: AsyncIterable<BatchRecord[]> | null
   readonly documents: EntryDocumentRow[]
@@ -105,11 +108,11 @@ export type EntryRead = {
 }
 
 /**
- * Yields the entries from `from` to before `end`, in order, each with its records, its other documents and the
+ * Yields the entries from `from` to before `end`, in order. Each comes with its records, its other documents and the
  * envelope that it received.
  *
- * Short queries of bounded size: a slow reader occupies neither a snapshot nor much memory. Entries never change
- * between queries.
+ * Uses many short queries of bounded size, so that a slow client occupies neither a snapshot nor much memory. This is
+ * safe because entries never change between queries.
  */
 export async function* readEntries(
   db: Db,
@@ -152,10 +155,10 @@ type ReadAheadOptions<T> = {
   readonly text: string
   readonly seqOf: (row: T) => number
   readonly limitMax: number
-  /** Parameters for at most `limit` rows after `last`; null: from the first row. */
+  /** Returns the parameters of a query for at most `limit` rows after `last`; null: from the first row. */
   readonly valuesAfter: (last: T | null, limit: number) => unknown[]
   readonly types?: pg.CustomTypesConfig
-  /** Runs a query; omitted: the rows are used as Postgres returns them. */
+  /** Runs a query and returns its rows. Without this function the rows are used as Postgres returns them. */
   readonly read?: (query: pg.QueryConfig) => Promise<T[]>
 }
 
@@ -171,7 +174,7 @@ function readAhead<T extends pg.QueryResultRow>(
 
 class RowsByEntry<T> {
   readonly #seqOf: (row: T) => number
-  /** Returns at most `limit` rows after `last` (null: from the first); none at the end. */
+  /** Returns at most `limit` rows after `last` (null: from the first row). An empty list means the end. */
   readonly #readAfter: (last: T | null, limit: number) => Promise<T[]>
   readonly #limitMax: number
   #limit: number
@@ -196,7 +199,7 @@ class RowsByEntry<T> {
     while (await this.#readMore())
   }
 
-  /** Returns the rows of the entry at `seq`, which must be larger than at the last call. */
+  /** Returns the rows of the entry at `seq`. Each call needs a larger `seq` than the previous one. */
   async take(seq: number): Promise<T[]> {
     const taken: T[] = []
     do this.#takeRead(seq, taken)
@@ -225,7 +228,8 @@ class RowsByEntry<T> {
   async #readMore(): Promise<boolean> {
     if (this.#exhausted) return false
     this.#rows = await this.#readAfter(this.#last, this.#limit)
-    // After a query with long rows, the next one asks for about as many as fit.
+    // If rows are long, a query returns fewer than requested. The next query then requests at most twice as many as
+    // fitted.
     this.#limit = Math.min(this.#limitMax, 2 * this.#rows.length)
     this.#at = 0
     this.#exhausted = this.#rows.length === 0
@@ -236,9 +240,9 @@ class RowsByEntry<T> {
 
 type Paged = {
   readonly table: string
-  /** Columns that order the rows. The first is the entry's seq. */
+  /** Columns that order the rows. The first column is the entry's seq. */
   readonly order: readonly [seq: string, ...string[]]
-  /** Condition that skips rows already read of the entry at $2. */
+  /** Condition that skips those rows of the entry at $2 that were already read. */
   readonly beyond?: string
   readonly bytes: string
   readonly columns: string
@@ -246,10 +250,10 @@ type Paged = {
 }
 
 /**
- * SQL: rows of ledger $1 from entry $2 to before $3, at most $4 rows and $5 bytes, but at least one row.
+ * SQL: rows of ledger $1 from entry $2 to before $3. Returns at most $4 rows and $5 bytes, but at least one row.
  *
- * 2,000 documents of 64 KiB would be 128 MiB at once. Lengths are known without reading values that are stored out of
- * line.
+ * The limit in bytes is needed because 2,000 documents of 64 KiB would be 128 MiB at once. Postgres knows the lengths
+ * without reading values that are stored out of line.
  */
 function pageText({ table, order, beyond = 'true', bytes, columns, joins = '' }: Paged): string {
   const [seq] = order
@@ -267,7 +271,7 @@ function pageText({ table, order, beyond = 'true', bytes, columns, joins = '' }:
     order by ${order.map((column) => `c.${column}`)}`
 }
 
-/** Makes the parameters of a page from a table with at most one row for each entry. */
+/** Returns a function that makes the parameters of a page. For tables with at most one row for each entry. */
 function valuesAfter(ledgerId: Uuid, from: number, end: number) {
   return (last: number | undefined, limit: number) => [
     ledgerId,
@@ -288,7 +292,7 @@ function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntr
     text: pageText({
       table: 'entries',
       order: ['seq'],
-      // Released envelopes count as 0: STREAM_ENTRIES_PER_QUERY short rows are few bytes.
+      // A released envelope counts as 0 bytes, because STREAM_ENTRIES_PER_QUERY rows without envelopes are few bytes.
       bytes: 'coalesce(length(envelope), 0)',
       columns: `c.seq, c.kind, c.recorded_at, c.leaf, c.chain, c.envelope, ${signerOf('c')} as signer`,
     }),
@@ -296,7 +300,10 @@ function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntr
   })
 }
 
-/** Skips a document that an entry has erased, though its content may still be stored for a moment. */
+/**
+ * Reads records with rows of their own. A document that an entry has erased is skipped, although its content may
+ * still be stored for a moment.
+ */
 function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryRecordRow> {
   const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {
@@ -321,7 +328,10 @@ function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByE
   })
 }
 
-/** The limit counts compressed bytes. A chunk is decompressed when it is consumed. */
+/**
+ * Reads chunks of batches. The limit counts compressed bytes, because a chunk is decompressed only when it is
+ * consumed.
+ */
 function readChunks(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<ChunkColumns> {
   return readAhead(db, {
     name: 'read_entry_chunks',
@@ -347,7 +357,7 @@ function readChunks(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEn
   })
 }
 
-/** Skips erased documents as readRecords does. */
+/** Reads documents of steps. Erased documents are skipped as in readRecords. */
 function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryDocumentRow> {
   const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {
@@ -371,7 +381,10 @@ function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsB
   })
 }
 
-/** Reads ahead instead of once for each entry: one index access covers ten million entries that received nothing. */
+/**
+ * Reads received entries in advance and not once for each entry. If no entry received anything, one index access is
+ * enough for ten million entries.
+ */
 function readReceived(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryReceivedRow> {
   const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {

@@ -7,11 +7,11 @@ import type { Db } from '../connect/client.ts'
 import { listEnvelopeKeys } from './envelope-keys.ts'
 
 /*
- * Reads single entries as the basis of a decision. Callers must verify them first (`verifySignedEntry`), because
- * columns are only an index.
+ * Reads single entries as the basis of a decision. Callers must verify each entry first (`verifySignedEntry`),
+ * because the columns of its row are not signed.
  */
 
-/** Returns a look-up in the deployment's envelope keys, retired ones included. */
+/** Returns a function that finds an envelope key of the deployment by kid. Retired keys are included. */
 export async function readFindKey(db: Db): Promise<FindKey> {
   const keys = new Map<string, PublicKey>()
   for (const { kid, alg, spki } of await listEnvelopeKeys(db)) {
@@ -27,7 +27,10 @@ export function loadKeysFrom(db: Db) {
   }
 }
 
-/** Returns the entry that registered an agent's signing key in the ledger; null: none. `kid`: lower-case hex. */
+/**
+ * Returns the entry that registered an agent's signing key in the ledger; null: no entry did. `kid` is lower-case
+ * hex.
+ */
 export async function findRegistration(db: Db, ledgerId: Uuid, kid: string): Promise<SignedLine | null> {
   const { rows } = await db.query<SignedColumns>(
     `select e.kind, e.recorded_at, e.leaf, e.envelope from tallystick.agent_signing_keys k
@@ -38,7 +41,7 @@ export async function findRegistration(db: Db, ledgerId: Uuid, kid: string): Pro
   return rows[0] ? toSignedLine(rows[0]) : null
 }
 
-/** Returns the first entry of each ledger, in the given order; null: no such entry. */
+/** Returns the first entry of each ledger, in the order of `ledgerIds`; null: the ledger has no entries. */
 export async function readFirstEntries(db: Db, ledgerIds: readonly Uuid[]): Promise<(SignedLine | null)[]> {
   const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>(
     `select e.kind, e.recorded_at, e.leaf, e.envelope
@@ -62,7 +65,7 @@ export async function findSignedEntry(db: Db, ledgerId: Uuid, seq: number): Prom
 
 export type RecordKey = { readonly ledgerId: Uuid; readonly recordId: Uuid }
 
-/** Returns the entries that created gated records, in the order of `keys`; null: no such record. */
+/** Returns the entries that created gated records, in the order of `keys`; null: the record does not exist. */
 export async function findCreations(db: Db, keys: readonly RecordKey[]): Promise<(SignedLine | null)[]> {
   const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>({
     name: 'find_creations',

@@ -4,11 +4,11 @@ import type { CursorMac } from '../../signing/cursor-mac.ts'
 /*
  * A ledger's verified size: the follower has verified all entries below it.
  *
- * These include the entries that named the keys, agents and peers on which they depend, because those come earlier in
- * the chain. The verified size is 0 while the ledger has an open fault, and then no entry is trusted.
+ * An entry's keys, agents and peers are verified too, because the entries that named them come earlier in the chain.
+ * While the ledger has an open fault, its verified size is 0 and no entry is trusted.
  */
 
-/** Columns of a stored cursor that may be the verified size; nulls: no cursor. */
+/** Columns of a stored cursor that may be the verified size. They are null if the ledger has no cursor. */
 export type VerifiedSizeColumns = {
   verifiedSize: number | null
   verifiedChain: Buffer | null
@@ -20,8 +20,8 @@ export type VerifiedSizeColumns = {
 /**
  * Returns a SQL join that adds the verified size to any row with a ledger's id.
  *
- * A cursor counts only if it continues this chain. A cursor of a history that a restored backup lacks was genuine
- * once, but says nothing about the entries that replaced that history.
+ * A cursor counts only if it continues this chain. After a restore from a backup, a cursor may be of entries that the
+ * backup lacks. It is genuine but says nothing about the entries that have replaced them.
  */
 export function joinVerifiedSize(ledgerId: string): string {
   return `left join lateral (
@@ -39,8 +39,8 @@ export const VERIFIED_SIZE_COLUMNS =
   'verified.verified_size, verified.verified_chain, verified.verified_kid, verified.verified_agent_keys, verified.verified_mac'
 
 /**
- * SQL over chain_heads `h`: true unless the ledger is being moved, or was moved, to another database, which then does
- * its work.
+ * SQL over chain_heads `h`: false if the ledger was moved or is being moved to another database, which then does the
+ * ledger's work.
  */
 export const IS_HERE = `coalesce(h.closed, 'frozen') not in ('moving', 'moved')`
 
@@ -48,7 +48,10 @@ export function hasOpenFault(ledgerId: string): string {
   return `exists (select from tallystick.ledger_faults o where o.ledger_id = ${ledgerId} and o.cleared_at is null)`
 }
 
-/** Returns the verified size; 0 if the row was not written by a holder of the master key. */
+/**
+ * Returns the verified size; 0 if the row's MAC is wrong, because then no holder of the master key has written the
+ * row.
+ */
 export function verifiedSizeOf(cursorMac: CursorMac, ledgerId: Uuid, row: VerifiedSizeColumns): number {
   if (row.verifiedSize === null) return 0
   const cursor = {

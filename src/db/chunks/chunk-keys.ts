@@ -8,13 +8,15 @@ import {
 import type { ChunkRecord } from './chunk-content.ts'
 
 /*
- * Keys of table batch_keys, by which a search finds chunks. Each is a letter for the property, followed by the value.
+ * Keys of table batch_keys, by which a search finds chunks. A key is a letter for the property, followed by the
+ * value.
  *
- * A chunk has one key for each distinct value among its records. Keys of data subjects exist once for each record.
+ * A chunk has one key for each distinct value among its records. Only keys of data subjects exist once for each
+ * record.
  */
 
 const MS_PER_DAY = 86_400_000
-/** Makes days before 1970 sort before later ones. */
+/** Added to a day, so that days before 1970 sort before later days. */
 const DAY_OFFSET = 2 ** 31
 
 export const chunkKey = {
@@ -23,7 +25,7 @@ export const chunkKey = {
   reference: (reference: string) => key('R', Buffer.from(reference)),
   /** Key of a data subject: the label's hash and the record's position in the chunk (0 to 63), 18 bytes. */
   subject: (hash: Uint8Array, index: number) => key('S', Buffer.concat([hash, Buffer.of(index)])),
-  /** `value`: output of `keyedBy`. */
+  /** `value` is the result of `keyedBy`. */
   member: (name: StoredName, value: string | number) => KEYED.get(name)!.keyOf(value as never),
   other: (name: OtherName, text: string) => key('M', Buffer.from(`${name}=${text}`)),
 } as const
@@ -43,12 +45,15 @@ export function dayOf(ms: number): number {
 
 const ofId = { keyedBy: (id: Uuid) => id, bytesOf: bytesOfUuid }
 
-/** The keyed value and its bytes, by how a member is stored. */
+/**
+ * How a value becomes a key, by the way in which the member is stored: `keyedBy` selects the keyed value, `bytesOf`
+ * encodes it.
+ */
 const VALUES = {
   agent: ofId,
   record: ofId,
   trace: { keyedBy: traceIdOf, bytesOf: (traceId: string) => Buffer.from(traceId, 'hex') },
-  /** Day in UTC: days since the epoch. */
+  /** The keyed value is the day in UTC, as days since the epoch. */
   time: {
     keyedBy: dayOf,
     bytesOf(day: number) {
@@ -66,7 +71,7 @@ const KEYED = new Map(
   }),
 )
 
-/** Returns all keys of a chunk except those of data subjects. `actor`: the agent that notarized the batch. */
+/** Returns all keys of a chunk except those of data subjects. `actor` is the agent that notarized the batch. */
 export function keysOfChunk(actor: Uuid, records: readonly ChunkRecord[]): Buffer[] {
   const keys = [chunkKey.actor(actor)]
   for (const type of new Set(records.map(({ type }) => type))) keys.push(chunkKey.type(type))

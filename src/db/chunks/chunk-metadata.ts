@@ -1,15 +1,16 @@
 import { type ChunkRecord, compressChunk, decompressChunk } from './chunk-content.ts'
 
 /*
- * Metadata of a chunk's records. It stays in Postgres when the content moves to the archive, which has no metadata.
+ * Metadata of a chunk's records. It stays in Postgres when the content moves to the archive, because the archive has
+ * no metadata.
  *
- * Each record's metadata, in order, follows its length (2 bytes, big-endian; 0: none). The whole is compressed with
- * zstd.
+ * For each record, in order, there is the length of its metadata (2 bytes, big-endian; 0: no metadata) and then the
+ * metadata. All of this is compressed with zstd.
  */
 
 const LENGTH_BYTES = 2
 
-/** Returns null if no record has metadata. */
+/** Encodes the metadata of the records. Returns null if no record has metadata. */
 export function encodeMetadata(records: readonly ChunkRecord[]): Buffer | null {
   const metadata = records.map(({ document }) =>
     document.erasedSeq === undefined ? document.metadata : null,
@@ -24,8 +25,8 @@ export function encodeMetadata(records: readonly ChunkRecord[]): Buffer | null {
 }
 
 /**
- * Returns the metadata in the order of the records. Throws ProofError `chunk_syntax` or RangeError if it does not fit
- * `count` records.
+ * Returns the metadata of `count` records, in order; null: the record has no metadata. Throws ProofError
+ * `chunk_syntax` or RangeError if `content` does not fit `count` records.
  */
 export function decodeMetadata(content: Uint8Array, count: number): (Buffer | null)[] {
   const plain = decompressChunk(content)

@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { bytea, type Codec, encodeColumn, int8 } from '../connect/binary-array.ts'
 import { CHUNKS_OF_KEYS_MAX } from '../limits.ts'
 
-/** `key`: hex of a key of batch_keys. */
+/** A key to find, and the seq from which to search. `key` is the hex of a key of batch_keys. */
 type KeyRequest = { readonly key: string; readonly since: number }
 
 const hexBytea: Codec<string> = {
@@ -19,15 +19,15 @@ type FoundChunks = {
   readonly size: number
   /** Chunks of batches that the agent notarized, in ledger order. */
   readonly chunks: ChunkOfKey[]
-  /** All positions before this seq were searched. Below the ledger's size, there is more to search. */
+  /** All positions before this seq were searched. If it is below the ledger's size, the search is not complete. */
   readonly upTo: number
 }
 
 /**
  * Finds chunks with one of these keys, in the agent's batches from seq `since` on.
  *
- * Reads at most CHUNKS_OF_KEYS_MAX positions, including those of other agents. The next call continues at `upTo`.
- * That is beyond the first position, because no entry has more positions than the limit.
+ * Reads at most CHUNKS_OF_KEYS_MAX positions. Positions of other agents count too. The next call continues at `upTo`.
+ * Each call makes progress, because no entry has more positions than the limit.
  */
 export async function findChunksOfKeys(
   pool: pg.Pool,
@@ -68,8 +68,8 @@ export async function findChunksOfKeys(
 }
 
 /**
- * Returns a map for each chunk, from a record's index in the chunk to the keyed hash of its data subject. Erased
- * records have none.
+ * Returns one map for each chunk, from a record's index in the chunk to the keyed hash of its data subject. Erased
+ * records are not in the map.
  */
 export async function readSubjectsOfChunks(
   pool: pg.Pool,

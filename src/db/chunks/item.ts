@@ -6,10 +6,10 @@ import { documentDigest } from '../../proof/statement/document.ts'
 import { addSigned, columnsOfSigned } from '../../proof/statement/record-members.ts'
 import type { ChunkRecord } from './chunk-content.ts'
 
-/** Digests in lower-case hex. `references` is null if the record has none. */
+/** Digests in lower-case hex. `references` is null if the record has no references. */
 type Digests = { readonly digest: string; readonly references: string | null }
 
-/** Returns the object whose hash is the record's leaf in its batch. `id`: `rec_…`. `agentOf`: see addSigned. */
+/** Returns the object whose hash is the record's leaf in its batch. `id` is `rec_…`. For `agentOf` see addSigned. */
 export function itemOf(
   id: string,
   record: Omit<ChunkRecord, 'document'>,
@@ -19,7 +19,7 @@ export function itemOf(
   return addSigned({ record: id, type: record.type, digest }, record, references, agentOf)
 }
 
-/** Returns the record of an item. Inverse of itemOf. */
+/** Returns the record of an item. It is the inverse of itemOf. */
 export function recordOfItem(item: BatchItem, document: ChunkRecord['document']): ChunkRecord {
   return { type: item.type, document, ...columnsOfSigned(item) }
 }
@@ -42,7 +42,7 @@ export function payloadDigest(sha256: Sha256, { document }: Pick<ChunkRecord, 'd
   return documentDigest(sha256, document.salt, document.payload)
 }
 
-/** Returns the references' digest; null: the record has none. */
+/** Returns the digest of the references; null: the record has no references. */
 export function referencesDigest(
   sha256: Sha256,
   { document }: Pick<ChunkRecord, 'document'>,

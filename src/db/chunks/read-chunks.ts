@@ -11,8 +11,10 @@ import { decodeMetadata, encodeMetadata } from './chunk-metadata.ts'
 import { payloadDigest, referencesDigest } from './item.ts'
 
 /*
- * Reads records of batches; no other file does. The content of a chunk is in its row, or in the archive once it has
- * left Postgres (docs/operate/backup-and-archive.md#content-that-leaves-postgres). readContent finds it in either.
+ * Reads records of batches. No other file does.
+ *
+ * The content of a chunk is in its row. Once it has left Postgres, it is in the archive
+ * (docs/operate/backup-and-archive.md#content-that-leaves-postgres). readContent reads it from either.
  */
 
 /** SQL: erasures of records of chunk `c`, as `[[record, seq], …]`. */
@@ -24,7 +26,7 @@ const ERASURES_OF_CHUNK = `select json_agg(json_build_array(d.subject_id, d.seq)
 /**
  * SQL: columns of chunk `c` that readContent needs. A query with them MUST use PACKED_TYPES.
  *
- * A `case` reads the archive's columns, because a join would search the pieces of all chunks.
+ * The columns about the archive are in a `case`, because a join would search the pieces of all chunks.
  */
 export const CHUNK_CONTENT = `c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, case when c.content is null then (
     select json_build_object('ledgerId', p.ledger_id, 'from', p.from_seq, 'lines', encode(p.lines_digest, 'hex'),
@@ -36,13 +38,14 @@ export const CHUNK_CONTENT = `c.seq, c.chunk, c.first_record_id, c.count, ${asBa
   ) end as archived`
 
 /**
- * SQL: the same columns, with ordered erasures of the chunk's records. The worker may not have carried them out yet.
+ * SQL: the columns of CHUNK_CONTENT, and the erasures that entries have ordered for the chunk's records. The worker
+ * may not have carried out these erasures yet.
  */
 export const CHUNK_COLUMNS = `${CHUNK_CONTENT}, d.erasures`
 
 /**
- * SQL: content length of chunk `n`, known without reading the content. Released content counts with its former
- * length.
+ * SQL: length of the content of chunk `n`, known without reading the content. Released content counts with the length
+ * that it had.
  */
 export const CHUNK_BYTES = 'coalesce(n.released_bytes, length(n.content))'
 
@@ -54,9 +57,12 @@ export type StoredChunk = Omit<ChunkInArchive, 'place' | 'erasures'> & {
   readonly archived: ArchivedColumn | null
 }
 
-/** Where the archive has the content. Erasures are included because they and the keys MUST be from the same moment. */
+/**
+ * The archive piece that contains the content. The row also has the erasures, because erasures and keys MUST be from
+ * the same moment.
+ */
 type ArchivedColumn = PieceInArchive & {
-  /** Base64. */
+  /** Metadata in base64; null: no record has metadata. */
   readonly metadata: string | null
   readonly erasures: readonly [recordId: Uuid, seq: number][] | null
 }
@@ -68,7 +74,7 @@ export type ChunkColumns = StoredChunk & {
 export type ChunkInPostgres = ChunkColumns & { readonly content: Buffer }
 
 /**
- * Returns the content (docs/formats/chunks.md) from Postgres or the archive. Throws ApiError `archive_unavailable`
+ * Returns the content (docs/formats/chunks.md), from Postgres or the archive. Throws ApiError `archive_unavailable`
  * and ProofError.
  */
 export async function readContent(from: Db | ReadsArchive, row: StoredChunk): Promise<Buffer> {
@@ -104,11 +110,11 @@ export async function* streamContent<T extends StoredChunk>(
 }
 
 /**
- * Returns the SHA-256 that erase_documents compares.
+ * Returns the SHA-256 that erase_documents compares, to detect a concurrent change.
  *
  * It covers the content. After the content has left Postgres, it covers the seq of the newest erasure and the
- * remaining metadata. Without that seq, two concurrent erasures of records without metadata would not detect each
- * other.
+ * remaining metadata. The seq is needed for records without metadata: otherwise two concurrent erasures of them would
+ * not detect each other.
  */
 export function storedDigest({
   content,
@@ -123,7 +129,10 @@ export function storedDigest({
 
 const NOT_ERASED = -1
 
-/** Encodes these records as Postgres stores the chunk: as content, or as metadata alone after the content has left. */
+/**
+ * Encodes these records as Postgres stores the chunk: the whole content, or only the metadata if the content has
+ * left.
+ */
 export function encodeStored(row: StoredChunk, records: readonly ChunkRecord[]): Uint8Array {
   return row.content === null ? (encodeMetadata(records) ?? Buffer.alloc(0)) : encodeChunk(records)
 }
@@ -143,12 +152,15 @@ export async function findArchivedChunks(
   return new Set(rows.map(({ firstRecordId }) => firstRecordId))
 }
 
-/** A record of a batch. Bytes are canonical JSON. */
+/** A record of a batch. Members with bytes are canonical JSON. */
 export type BatchRecord = Omit<ChunkRecord, 'document'> & {
   readonly recordId: Uuid
   readonly seq: number
   readonly index: number
-  /** These are null as soon as an entry erases them, even before the worker has removed them. */
+  /**
+   * This and the next three members are null as soon as an entry erases them, even before the worker has removed
+   * them.
+   */
   readonly salt: Buffer | null
   readonly payload: Buffer | null
   readonly references: Buffer | null
@@ -157,7 +169,7 @@ export type BatchRecord = Omit<ChunkRecord, 'document'> & {
   readonly document: ChunkRecord['document']
 }
 
-/** Returns the chunk with the record; null: the ledger has no such record in a batch. */
+/** Returns the chunk that contains the record; null: no batch of the ledger has the record. */
 export async function findChunk(
   db: Db,
   ledgerId: Uuid,
@@ -179,7 +191,7 @@ export async function findChunk(
   return row && hasRecord(row, recordId) ? row : null
 }
 
-/** Returns a batch's record and the agent that notarized it; null: no such record. */
+/** Returns a batch's record and the agent that notarized it; null: no batch of the ledger has the record. */
 export async function findBatchRecord(
   db: Db,
   ledgerId: Uuid,
@@ -207,7 +219,7 @@ export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Pro
 }
 
 /**
- * Returns the chunk's records in order. `isWanted` selects some of them by their index in the batch.
+ * Returns the chunk's records in order. `isWanted` selects records by their index in the batch.
  *
  * Throws ProofError `chunk_syntax`, and as readContent does.
  */
@@ -224,14 +236,16 @@ export async function recordsOfChunk(
   return records
 }
 
-/** Returns the record with that id, which MUST be in the chunk. The result does not retain the other records' bytes. */
+/**
+ * Returns the record with that id, which MUST be in the chunk. The result does not retain the bytes of other records.
+ */
 export async function recordOfChunk(db: Db, row: ChunkColumns, recordId: Uuid): Promise<BatchRecord> {
   const i = indexOfRecordId(recordId) % CHUNK_RECORDS
   const record = decodeChunk(await readContent(db, row), row.count)[i]!
   return copyOf(batchRecord(row, new Map(row.erasures), record, i))
 }
 
-/** Copies the record's buffers. Those of decodeChunk are views of one buffer, which may have megabytes. */
+/** Copies the record's buffers. The buffers of decodeChunk are views of one buffer, which may have megabytes. */
 export function copyOf(record: BatchRecord): BatchRecord {
   const { salt, payload, references, metadata } = record
   const own = (bytes: Buffer | null) => bytes && Buffer.from(bytes)
@@ -273,7 +287,7 @@ export function digestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array {
   return payloadDigest(sha256, record)
 }
 
-/** Returns the references' digest; null: the record has none. */
+/** Returns the digest of the references; null: the record has no references. */
 export function referencesDigestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array | null {
   return referencesDigest(sha256, record)
 }
@@ -284,7 +298,7 @@ export function chunkIdOf(recordId: Uuid): Uuid {
   return recordIdAt(recordId, index - (index % CHUNK_RECORDS))
 }
 
-/** Whether the chunk has the record. A batch's last chunk may have fewer than 64. */
+/** Whether the chunk has the record. It may not, because a batch's last chunk may have fewer than 64 records. */
 export function hasRecord({ count }: Pick<ChunkColumns, 'count'>, recordId: Uuid): boolean {
   return indexOfRecordId(recordId) % CHUNK_RECORDS < count
 }
@@ -296,7 +310,7 @@ type ChunkRange = {
   readonly limit: number
 }
 
-/** Lists chunks after position (`seq`, `chunk`) and before entry `end` whose content is in Postgres, in order. */
+/** Lists chunks whose content is in Postgres, in order: after position (`seq`, `chunk`) and before entry `end`. */
 export async function listChunksInPostgres(
   db: Db,
   ledgerId: Uuid,

@@ -4,10 +4,10 @@ import type { Uuid } from '../../proof/ids.ts'
 import { ARCHIVE_RETRY_AFTER_MS } from '../limits.ts'
 
 /*
- * The archive as a database connection sees it.
+ * The archive as a database connection uses it.
  *
- * Readers of chunks and envelopes (src/db/chunks/read-chunks.ts, src/db/chain/envelopes.ts) use it by themselves.
- * Their callers get the content, or one of the errors below.
+ * Readers of chunks and envelopes (src/db/chunks/read-chunks.ts, src/db/chain/envelopes.ts) read archived content
+ * through it. Their callers get the content, or one of the errors below.
  */
 
 /** The archive piece that contains a chunk, and the present keys of the piece's documents. */
@@ -19,7 +19,7 @@ export type PieceInArchive = {
   readonly linesBytes: number
   readonly documents: string | null
   readonly documentsBytes: number | null
-  /** Sealed secrets of the piece in base64; null: there are none. */
+  /** Sealed secrets of the piece in base64; null: the piece has no secrets. */
   readonly keys: string | null
 }
 
@@ -29,7 +29,7 @@ export type ChunkInArchive = {
   readonly chunk: number
   readonly firstRecordId: Uuid
   readonly count: number
-  /** Seq of the erasing entry, for each erased record of the chunk. */
+  /** Maps each erased record of the chunk to the seq of the erasing entry. */
   readonly erasures: ReadonlyMap<Uuid, number>
 }
 
@@ -53,13 +53,13 @@ export type ArchiveContent = {
   readEnvelopes(wanted: EnvelopesInArchive): Promise<Uint8Array[]>
 }
 
-/** A connection or pool with the archive that it reads from. `archive` null: the process has none. */
+/** A connection or pool with the archive that it reads from. `archive` null: the process has no archive. */
 export type ReadsArchive = { readonly archive?: ArchiveContent | null }
 
 /** A database without an archive: reads of archived content throw `archive_unavailable` at once. */
 export const NO_ARCHIVE: ReadsArchive = { archive: null }
 
-/** Returns the archive of `db`. Throws ApiError `archive_unavailable` if the process has none. */
+/** Returns the archive of `db`. Throws ApiError `archive_unavailable` if the process has no archive. */
 export function archiveOf({ archive }: ReadsArchive): ArchiveContent {
   if (!archive) throw archiveUnavailable(NO_ARCHIVE_DETAIL)
   return archive
@@ -85,8 +85,8 @@ export function wrapArchiveReads<D extends Pick<pg.Pool, 'query'> & ReadsArchive
 }
 
 /**
- * An archive object is missing, or its digest differs from the one in Postgres. Clients get the same answer as when
- * the archive cannot be reached.
+ * Thrown if an archive object is missing, or if its digest differs from the digest in Postgres. Clients get the same
+ * answer as when the archive cannot be reached.
  */
 export class ArchiveFault extends ApiError {
   constructor(detail: string) {
@@ -100,7 +100,7 @@ export function isUnreadable(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'archive_unavailable'
 }
 
-/** Whether the archive is unreachable. False for a fault. */
+/** Whether the archive is unreachable. False if the archive answers but has a fault. */
 export function isAway(error: unknown): boolean {
   return isUnreadable(error) && !(error instanceof ArchiveFault)
 }

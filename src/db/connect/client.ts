@@ -4,13 +4,14 @@ import { Database, DatabaseClient, type DatabaseClientConfig, type DatabaseOrUrl
 import { OWNER_SETTINGS } from './session.ts'
 
 /**
- * A pool, a caller's own connection in a transaction, or a connection reserved for one request (replica.ts).
+ * Any connection that runs queries: a pool, a caller's own connection in a transaction, or a connection reserved for
+ * one request (replica.ts).
  *
  * `archive` reads content that has left Postgres.
  */
 export type Db = Pick<pg.Pool, 'query'> & ReadsArchive
 
-/** Runs `work` with a new connection and closes it afterwards, also after an error. */
+/** Runs `work` with a new connection. Closes the connection afterwards, also after an error. */
 export async function withClient<T>(
   database: DatabaseOrUrl,
   work: (client: pg.Client) => Promise<T>,
@@ -19,7 +20,8 @@ export async function withClient<T>(
 }
 
 /**
- * Runs `work` as the database's owner, who migrates or repairs. Throws first if the session is too unsafe for a 201.
+ * Runs `work` as the database's owner, who migrates or repairs. Throws before that if the session is too unsafe for a
+ * response 201.
  */
 export async function withOwner<T>(
   database: DatabaseOrUrl,
@@ -49,7 +51,7 @@ export async function openClient(
     return client
   }
   return connect().catch((error: Error) => {
-    // The password may have been rotated just before.
+    // The password may have been rotated just before, so the connection is tried once more.
     if (opened.isWorthAnother(error)) return connect()
     throw error
   })
@@ -58,8 +60,8 @@ export async function openClient(
 /**
  * Runs the statements of one connection one after another, even if several are issued at once.
  *
- * After a failed statement all later ones fail too. The failed one may still run, or the connection is broken, and
- * other users would wait for it.
+ * After a failed statement all later ones fail too. Either Postgres may still run the failed statement, and later
+ * statements would wait for it, or the connection is broken.
  */
 export function serializeQueries(client: Pick<pg.ClientBase, 'query'>): Db {
   let last: Promise<unknown> = Promise.resolve()

@@ -4,7 +4,7 @@ import type { Db } from './client.ts'
 /** Another clock minus this machine's clock. The true value is within `errorMs` of `aheadMs`. */
 export type ClockOffset = { readonly aheadMs: number; readonly errorMs: number }
 
-/** `Date.now()` rounds down to a millisecond. */
+/** `Date.now()` rounds down to a whole millisecond, so a reading is up to this much too small. */
 const TICK_MS = 1
 
 /**
@@ -47,7 +47,7 @@ export class DatabaseClock {
   readonly #db: Db
   readonly #log: ClockLog
   readonly #localNow: () => number
-  /** The database's time at 0 of `performance.now()`. */
+  /** The database's time when `performance.now()` was 0. */
   #originMs = 0
   #isOff = false
   #timer: NodeJS.Timeout | null = null

@@ -1,13 +1,13 @@
 import { ApiError } from '../../errors.ts'
 
 /**
- * Joins look-ups that arrive while a query is running into the next query.
+ * Collects look-ups that arrive while a query is running, and sends them together in the next query.
  *
  * Under load many requests share one query, and an idle server adds no delay. Appends follow the same rule
  * (src/append/appender.ts).
  *
  * `load` MUST return one value for each key, in order. If it throws, every caller of that query gets the error. While
- * `waitingMax` look-ups wait, another one rejects with ApiError `overloaded`.
+ * `waitingMax` look-ups are waiting, a further look-up rejects with ApiError `overloaded`.
  */
 export class Coalescer<Key, Value> {
   readonly #load: (keys: readonly Key[]) => Promise<readonly Value[]>
@@ -31,7 +31,7 @@ export class Coalescer<Key, Value> {
     return promise
   }
 
-  /** Look-ups that wait now, queries started so far, and look-ups that were sent with them. */
+  /** Number of look-ups that are waiting now, of queries started so far, and of look-ups (`keys`) in those queries. */
   get figures(): { readonly waiting: number; readonly queries: number; readonly keys: number } {
     return { waiting: this.#waiting.length, ...this.#counts }
   }
@@ -49,7 +49,7 @@ export class Coalescer<Key, Value> {
     this.#begin()
   }
 
-  /** Number of look-ups for the next query: at least one. */
+  /** Returns how many of the waiting look-ups go into the next query: at least one. */
   #countNext(): number {
     const { keysMax, weight } = this.#limits
     if (!weight) return keysMax
@@ -73,8 +73,12 @@ export class Coalescer<Key, Value> {
 }
 
 /**
- * `weight.max`: limit for the total weight of the keys in one query. `waitingMax`: limit for waiting look-ups;
- * absent: none.
+ * Limits of a coalescer.
+ *
+ * - `keysMax`: look-ups in one query.
+ * - `queriesMax`: concurrent queries.
+ * - `waitingMax`: waiting look-ups; absent: no limit.
+ * - `weight.max`: total weight of the keys in one query.
  */
 type Limits<Key> = {
   readonly keysMax: number

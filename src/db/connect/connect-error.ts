@@ -1,6 +1,9 @@
 import type { Tls } from './tls.ts'
 
-/** A connection could not be made, so nothing was sent. The message says what to do and never contains the password. */
+/**
+ * Thrown if a connection could not be made, so nothing was sent. The message says what to do and never contains the
+ * password.
+ */
 export class ConnectError extends Error {
   /** Error code of the network or of TLS, or a SQLSTATE. */
   readonly code: string | undefined
@@ -18,7 +21,8 @@ export class ConnectError extends Error {
 
 export function explainConnectFailure(error: Error, where: string, tls: Tls): ConnectError {
   if (error instanceof ConnectError) return error
-  // For a host with several addresses Node throws an error without a message.
+  // The code or the name replaces a missing message: for a host with several addresses Node throws an error without
+  // one.
   const text = error.message || (error as { code?: string }).code || error.name
   const advice = adviseOn(error, tls)
   return new ConnectError(`cannot connect to the database ${where}: ${text}${advice && `: ${advice}`}`, error)

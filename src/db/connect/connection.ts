@@ -19,11 +19,14 @@ import {
 } from './session.ts'
 import { chooseTls, isUnverified, type Tls } from './tls.ts'
 
-/** Connection settings from the environment, besides the URL. Plain values, so that they can be passed to a thread. */
+/**
+ * Connection settings from the environment, besides the URL. All are plain values, so that they can be passed to a
+ * thread.
+ */
 export type DatabaseOptions = {
   /** A CA bundle in PEM; null: the certificates that Node trusts by default. */
   readonly caFile: string | null
-  /** null: the URL has the password, or none is needed. */
+  /** Source of the password; null: the URL has the password, or no password is needed. */
   readonly password: PasswordSource | null
   /** Unsafe settings that the operator accepts because the storage makes up for them. */
   readonly accepted?: readonly Acceptable[]
@@ -62,8 +65,8 @@ export class Database {
   readonly archive: ArchiveContent | null
 
   /**
-   * `mac` is null for connections that only read and for the owner's. `archive` reads content that has left Postgres;
-   * null: there is no archive, or no documents are read.
+   * `mac` is null for the owner's connections and for those that only read. `archive` reads content that has left
+   * Postgres; null: there is no archive, or no documents are read.
    */
   constructor(
     url: string,
@@ -94,7 +97,7 @@ export class Database {
     return typeof database === 'string' ? new Database(database) : database
   }
 
-  /** True if TLS does not verify the server's identity, which deserves a warning. */
+  /** True if TLS does not verify the server's identity. Callers log a warning then. */
   get isUnverified(): boolean {
     return isUnverified(this.#tls, this.#login.host)
   }
@@ -126,7 +129,7 @@ export class Database {
       accepted: this.options.accepted ?? [],
       archive: this.archive,
       admit: (session) => {
-        // Connections that are idle now lead to the replaced primary.
+        // The session is the first of a new timeline, so connections that are idle now lead to the replaced primary.
         if (this.#fence.admit(session)) this.renew()
       },
       renew: () => this.renew(),
@@ -138,7 +141,7 @@ export class Database {
     return timeline !== null && this.#fence.isReplaced(timeline)
   }
 
-  /** Gets the first password, which may take longer than the connection timeout. */
+  /** Gets the first password in advance, because this may take longer than the connection timeout. */
   async prepare(): Promise<void> {
     await this.#passwords?.get()
   }
@@ -181,27 +184,30 @@ export type DatabaseClientConfig = pg.ClientConfig & {
   readonly attempt: <T>(connect: () => Promise<T>) => Promise<T>
   readonly mac: DatabaseMac | null
   /**
-   * Whether the login migrates or repairs. As with a `mac`, the session's safety is checked before anything is
-   * written.
+   * Whether the login migrates or repairs. If so, or if there is a `mac`, the session's safety is checked before
+   * anything is written.
    */
   readonly isOwner: boolean
   readonly accepted: readonly Acceptable[]
   readonly archive: ArchiveContent | null
   /** Throws if a replaced primary serves the session. */
   readonly admit: (session: Timeline) => void
-  /** Closes all open connections. Called when the reason for a refusal applies to all of them. */
+  /** Closes all open connections. Called when the reason for a refusal applies to all open connections. */
   readonly renew: () => void
-  /** Set in the session before its first use, because poolers refuse them as connection parameters. */
+  /**
+   * Settings of the session. They are set by a statement before the session's first use, because poolers refuse them
+   * as connection parameters.
+   */
   readonly settings?: Readonly<Record<string, string | number>>
 }
 
 type ConnectCallback = Parameters<pg.Client['connect']>[0]
 
 /**
- * A connection whose errors say what to do, and which leaves no socket open when it fails.
+ * A connection whose errors say what to do. If connecting fails, no socket stays open.
  *
- * pg itself closes a socket whose server has not answered, but not one whose login failed on this side. A connection
- * that breaks fails its query. It also emits an error, which would end a process without a listener.
+ * pg itself closes a socket whose server has not answered, but leaves it open if the login failed on this side. A
+ * connection that breaks fails its query. It also emits an error, which would end a process without a listener.
  */
 export class DatabaseClient extends pg.Client {
   readonly #config: DatabaseClientConfig
@@ -216,7 +222,7 @@ export class DatabaseClient extends pg.Client {
     this.on('error', () => {})
     for (const oid of NUMBER_TYPES) this.setTypeParser(oid, Number)
     this.setTypeParser(BIGINT_ARRAY_TYPE, parseNumbers)
-    // Runs before pg's own listener, which builds the rows of a query by these names.
+    // This listener runs before pg's own listener, which builds the rows of a query by these column names.
     const { connection } = this as unknown as { connection: EventEmitter }
     connection.prependListener('rowDescription', nameInCamelCase)
     connection.prependListener('notice', (notice: { readonly routine?: string }) => {
@@ -225,7 +231,8 @@ export class DatabaseClient extends pg.Client {
   }
 
   /**
-   * null: the connection was made without the master key and is not the owner's, or the database hides the timeline.
+   * The session's timeline; null: the database hides it, or it was not read, because the connection is not the
+   * owner's and was made without the master key.
    */
   get timeline(): Timeline | null {
     return this.#timeline
@@ -263,14 +270,15 @@ export class DatabaseClient extends pg.Client {
       return this
     } catch (error) {
       const inner = this as unknown as { _ending: boolean; connection: { stream: { destroy(): void } } }
-      // Otherwise pg would report a broken connection, and its pool would conclude that the database has moved.
+      // Marks the end as intended. Otherwise pg would report a broken connection, and its pool would conclude that
+      // the database has moved.
       inner._ending = true
       inner.connection.stream.destroy()
       throw this.#config.explain(error as Error)
     }
   }
 
-  /** Throws on a standby, which is behind, and on a replaced primary. */
+  /** Throws if the session leads to a standby, which is behind, or to a replaced primary. */
   async #requirePrimary(): Promise<void> {
     try {
       const { rows } = await this.query<Timeline & { readonly isStandby: boolean }>(TIMELINE_SQL)
@@ -290,8 +298,9 @@ export class DatabaseClient extends pg.Client {
   /**
    * Fails a commit that was not replicated to a synchronous standby.
    *
-   * When somebody cancels the wait there, Postgres sends a warning and then reports the commit as done, though a
-   * failover would lose it. The outcome is unknown, so pg must fail the query before it reads the rest of the answer.
+   * If somebody cancels the wait for the standby, Postgres sends a warning and then reports success. A failover would
+   * lose such a commit, so its outcome is unknown. pg must therefore fail the query before it reads the rest of the
+   * answer.
    */
   #breakUnreplicated(): void {
     const { connection } = this as unknown as { connection: EventEmitter & { stream: { destroy(): void } } }
@@ -302,7 +311,7 @@ export class DatabaseClient extends pg.Client {
   /**
    * Proves the session to the triggers that guard its writes. Throws if one of those triggers is off.
    *
-   * `pid` is the server process that has answered so far.
+   * `pid` is the server process that has answered the connection's statements so far.
    */
   async #prove(pid: number): Promise<void> {
     const { mac } = this.#config
@@ -317,14 +326,16 @@ export class DatabaseClient extends pg.Client {
         this.#config.renew()
         throw refusalOf([describeGuards(missing)])
       }
-      // An impostor of the database must not obtain the MAC of any other text.
+      // The name must have the known form: an impostor of the database must not obtain the MAC of any other text.
       if (!SESSION_NAME.test(name))
         throw new Error('the database answered with an unknown form of session name')
-      // A login may set its own search_path, with a schema of its choice before pg_catalog. Where it may create
-      // functions (a database upgraded from Postgres 14), a proven session would call a thief's function.
+      // Sets the search_path. A login may set its own search_path, with a schema of its choice before pg_catalog. If
+      // it may also create functions (in a database upgraded from Postgres 14), a thief of the login could make a
+      // proven session call the thief's function.
       await this.query(`${setStatement([SESSION_MAC, ''])}; ${setStatement(['search_path', 'pg_catalog'])}`)
-      // Sent as a parameter, because pg_stat_activity shows statement texts to all sessions of the same login. A
-      // reader of the MAC could end this session and open new ones until one gets the same number.
+      // Sent as a parameter, because pg_stat_activity shows the texts of statements to all sessions of the same
+      // login. A reader of the MAC could end this session and open new sessions until one gets the same process
+      // number.
       await this.query('select set_config($1, $2, false)', [
         SESSION_MAC,
         mac([Buffer.from(name)]).toString('hex'),
@@ -346,10 +357,13 @@ function forgetEnvironment(client: {
   client.replication = undefined
 }
 
-/** Postgres function that waits for synchronous standbys. Messages are translated, function names are not. */
+/**
+ * Postgres function that waits for synchronous standbys. The warning is recognized by this name, because messages are
+ * translated and function names are not.
+ */
 const UNREPLICATED_ROUTINE = 'SyncRepWaitForLSN'
 
-/** Not pg_control_checkpoint(): right after a promotion it still returns the previous timeline. */
+/** pg_control_checkpoint() is not used, because right after a promotion it still returns the previous timeline. */
 const TIMELINE_SQL = `
   select pg_catalog.pg_is_in_recovery() as is_standby, c.system_identifier::text as system,
     case when not pg_catalog.pg_is_in_recovery() then ('x' || pg_catalog.left(
@@ -366,9 +380,10 @@ const SESSION_MAC = 'tallystick.session_mac'
 const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
 
 /**
- * undefined_function, invalid_schema_name, insufficient_privilege: before `migrate` nothing can be proven or written.
+ * SQLSTATEs undefined_function, invalid_schema_name, insufficient_privilege. They mean that `migrate` has not run
+ * yet, so nothing can be proven or written.
  *
- * checkDatabase reports this, and its caller replaces such connections.
+ * checkDatabase reports this state, and its caller replaces such connections.
  */
 export const NOT_MIGRATED = ['42883', '3F000', '42501']
 
@@ -379,8 +394,8 @@ const TWO_PASSWORDS =
 const PARAMETERS = ['sslmode', 'sslrootcert', 'host']
 
 /**
- * Refuses unknown parameters, because somebody may rely on them. Also refuses repeated ones: libpq takes the last,
- * `URLSearchParams` the first.
+ * Throws on unknown parameters, because somebody may rely on them. Also throws on repeated parameters: libpq takes
+ * the last one, `URLSearchParams` the first.
  */
 function refuseUnknown(parameters: URLSearchParams): void {
   const names = [...parameters.keys()]
@@ -397,8 +412,8 @@ function refuseUnknown(parameters: URLSearchParams): void {
 const PORT_DEFAULT = 5432
 
 /**
- * Parses the login as libpq does. The folder of a Unix socket is in the parameter `host`, or escaped in the host's
- * position.
+ * Parses the login as libpq does. The folder of a Unix socket is in the parameter `host`, or percent-encoded in place
+ * of the URL's host.
  */
 function parseLogin(url: URL): Login {
   const host = url.searchParams.get('host') ?? decodePart(url.hostname).replace(/^\[(.+)\]$/, '$1')
@@ -411,8 +426,8 @@ function parseLogin(url: URL): Login {
 }
 
 /**
- * Decodes percent escapes. Generated passwords may contain percent signs. The error omits the text, which may be part
- * of the password.
+ * Decodes percent escapes. Generated passwords may contain unescaped percent signs, which throw. The error omits the
+ * text, because it may be part of the password.
  */
 function decodePart(text: string): string {
   try {

@@ -7,8 +7,10 @@ export function constraintOf(error: unknown): string | null {
 }
 
 /**
- * Client errors for violated constraints, by constraint name. Two concurrent requests may both pass the check before
- * the write. The database accepts one, and the other gets this error.
+ * Client errors by the name of the violated constraint.
+ *
+ * Two concurrent requests may both pass the check before the write. The database then accepts one of them, and the
+ * other request gets this error.
  */
 const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   agents_ledger_id_name_key: ['name_taken', 'the ledger has another agent of this name'],
@@ -41,7 +43,7 @@ const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   received_entries_once: ['state_conflict', 'another entry with that seq was received before'],
 }
 
-/** Constraints that may pass a moment later, so their errors are retryable. */
+/** Constraints whose violation may pass a moment later, so the error is retryable. */
 const RETRIED: ReadonlySet<string> = new Set([
   'offers_pending',
   'statements_policy',
@@ -60,7 +62,7 @@ export function explainConstraint(error: unknown): unknown {
   })
 }
 
-/** Returns the same error for a caller that checks the limit before it writes. */
+/** Returns the client error of a constraint, for a caller that checks the limit before it writes. */
 export function refusalBy(constraint: 'keeping_max' | 'holds_records_max'): ApiError {
   return new ApiError(...REFUSALS[constraint]!)
 }

@@ -14,14 +14,14 @@ export type Failure = {
   readonly error: Error
 }
 
-/** A parameter could not be encoded, so nothing was sent. Other rows may pass. */
+/** Thrown if a parameter cannot be encoded, before anything is sent. Other rows may pass. */
 export class ValueError extends Error {}
 
 /**
  * Whether `error` is caused by the database's state and not by the query's values.
  *
- * True for lost connections and for all Postgres errors that are not about data. For reads only: a write that failed
- * like this has an unknown outcome.
+ * True for lost connections and for all Postgres errors that are not about data. Use it for reads only, because a
+ * write that failed in this way has an unknown outcome.
  */
 export function isUnavailable(error: Error): boolean {
   if (error instanceof ConnectError) return true
@@ -31,7 +31,10 @@ export function isUnavailable(error: Error): boolean {
   return PG_MESSAGES.test(error.message)
 }
 
-/** Whether a text contains a character that the database cannot store: U+0000, or one that its encoding lacks. */
+/**
+ * Whether the error says that a text contains a character that the database cannot store: U+0000, or one that its
+ * encoding lacks.
+ */
 export function isUnstorable(error: Error): boolean {
   return error instanceof pg.DatabaseError && UNSTORABLE.has(error.code ?? '')
 }
@@ -40,9 +43,9 @@ export function isUnstorable(error: Error): boolean {
 const UNSTORABLE = new Set(['22021', '22P05'])
 
 /**
- * Whether a Postgres error has no explanation by data, load, a failover or an operator.
+ * Whether neither data, load, a failover nor an operator explains a Postgres error.
  *
- * Then there is a bug of ours, or somebody has changed the schema. Clients are told to retry, so an alert must count
+ * Then our code has a bug, or somebody has changed the schema. Clients are told to retry, so an alert must count
  * these errors.
  */
 export function isUnexpected(error: Error): boolean {
@@ -54,7 +57,7 @@ export function isUnexpected(error: Error): boolean {
  * Whether `error` says that the connection no longer leads to a primary: a failover, a restart, or an answer that
  * never came.
  *
- * Other connections lead to the same server. A new connection resolves the host name again.
+ * All other open connections then lead to the same old server. Only a new connection resolves the host name again.
  */
 export function isMoved(error: Error): boolean {
   const { code } = error as { code?: unknown }
@@ -67,9 +70,9 @@ export function isUnanswered(error: Error): boolean {
   return error.message === 'Query read timeout'
 }
 
-// read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now, connection_failure.
-//
-// invalid_authorization_specification: the master key was replaced after the session proved it.
+// SQLSTATEs: read_only_sql_transaction, admin_shutdown, crash_shutdown, cannot_connect_now, connection_failure,
+// invalid_authorization_specification. The last one means that the master key was replaced after the session had
+// proved it.
 const MOVED = new Set(['25006', '57P01', '57P02', '57P03', '08006', '28000'])
 
 const SOCKET_CODES = new Set([
@@ -84,7 +87,7 @@ const SOCKET_CODES = new Set([
   'ENOENT',
 ])
 
-// Errors of `pg` and `pg-pool` without a code.
+// Messages of errors of `pg` and `pg-pool` that have no code.
 const PG_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end)/
 
@@ -92,12 +95,12 @@ const DEADLOCK = new Set(['40001', '40P01'])
 
 /** Data exceptions, integrity constraint violations. */
 const DATA_CLASSES = ['22', '23']
-/** raise_exception, no_data_found: a function refuses its arguments. */
+/** raise_exception, no_data_found: an SQL function refused its arguments. */
 const RAISED = new Set(['P0001', 'P0002'])
 
 /**
- * Whether the error is about data. In other classes Postgres names no constraint. Our functions do so in class 55,
- * and in class 28, which is about the caller.
+ * Whether the error is about data. In other classes Postgres itself names no constraint. Our functions name one in
+ * class 55, and in class 28 for errors about the caller.
  */
 function isAboutData(error: pg.DatabaseError): boolean {
   if (error.code === undefined || isFatal(error)) return false
@@ -112,7 +115,7 @@ function isFatal({ severity }: pg.DatabaseError): boolean {
 }
 
 /**
- * Whether other rows may pass although the error is not marked as one about data. A row may be too large, or may
+ * Whether other rows may pass although the error is not marked as an error of data. One row may be too large, or may
  * trigger a bug.
  */
 export function mayBeOfRows({ kind, error }: Failure): boolean {
@@ -124,12 +127,13 @@ export function mayBeOfRows({ kind, error }: Failure): boolean {
 // query_canceled (statement_timeout) and cannot_connect_now. Both are answered before anything is committed.
 const NOT_COMMITTED = new Set(['57014', '57P03'])
 
-// Connection exceptions, and a server that went away (57P01, 57P02). While a committed transaction waits for a
-// synchronous standby, Postgres may end its session.
+// Classes of connection exceptions, and of a server that went away (57P01, 57P02). The outcome is unknown, because
+// Postgres may end a session whose committed transaction still waits for a synchronous standby.
 const UNKNOWN_CLASSES = ['08', '57', '58', 'XX']
 // statement_completion_unknown
 const UNKNOWN = new Set(['40003'])
-// Invalid authorization, insufficient resources: as FATAL they end a session before it begins.
+// Classes of invalid authorization and insufficient resources. A FATAL error of these classes ends a session before
+// it begins.
 const BEFORE_SESSION_CLASSES = ['28', '53']
 
 // program_limit_exceeded: a row is too large. Postgres also uses it when it stops before transaction numbers wrap
@@ -150,7 +154,8 @@ const PASSING = new Set(['25006', '25P03', '25P04', '42501', LIMIT_EXCEEDED, '0A
  */
 export function classifyFailure(error: Error): Failure {
   if (error instanceof ValueError) return { kind: 'data', error }
-  // Only an answer of Postgres has a SQLSTATE. Socket errors have codes too, and EPIPE even looks like a SQLSTATE.
+  // Only an error that Postgres itself sent has a SQLSTATE. Socket errors have codes too, and EPIPE even has the form
+  // of a SQLSTATE.
   if (!(error instanceof pg.DatabaseError) || error.code === undefined) return { kind: 'unknown', error }
   return { kind: kindOf(error, error.code), error }
 }

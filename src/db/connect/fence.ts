@@ -5,28 +5,29 @@
  * was replaced.
  */
 export type Timeline = {
-  /** Identifier made by initdb, shared by a primary and its standbys. Decimal. */
+  /** Decimal identifier made by initdb. A primary and its standbys share it. */
   readonly system: string
-  /** From 1. */
+  /** Number of the timeline. The first timeline is 1. */
   readonly timeline: number
 }
 
 /**
  * Remembers the highest timeline that this process has seen.
  *
- * A replaced primary that does not know it yet (it was stopped, or cut off from its cluster) answers like any other.
- * Nothing that it stores can show that it was replaced. Memory outside of it can
+ * A replaced primary that was stopped or cut off from its cluster may not know that it was replaced. It answers like
+ * any other primary, and none of its own data shows the replacement. This process remembers it instead
  * (docs/decisions/0032-old-primaries-are-fenced.md).
  *
  * The timeline of a session never changes: a demoted primary ends its sessions, and sessions of a standby are
- * refused. So each connection reads it once, and it is compared whenever the connection is taken from its pool.
+ * refused. So each connection reads its timeline once. The timeline is compared whenever the connection is taken from
+ * its pool.
  */
 export class Fence {
   #highest: Timeline | null = null
 
   /**
-   * Registers a new session. Returns true if it is the first of a new timeline. Throws if a replaced primary serves
-   * it.
+   * Registers a new session. Returns true if the session is the first of a new timeline. Throws if a replaced primary
+   * serves the session.
    */
   admit(session: Timeline): boolean {
     if (this.isReplaced(session)) {
@@ -41,8 +42,10 @@ export class Fence {
   }
 
   /**
-   * Another system is another database, restored from a dump or upgraded. Its timelines cannot be compared with this
-   * system's.
+   * Returns whether a replaced primary serves the session.
+   *
+   * A session of another system is never replaced: that system is another database, restored from a dump or upgraded,
+   * and its timelines cannot be compared with these.
    */
   isReplaced({ system, timeline }: Timeline): boolean {
     return this.#highest?.system === system && timeline < this.#highest.timeline

@@ -14,10 +14,10 @@ export const DEFAULT_LOGINS: LoginNames = { api: 'tallystick_api', worker: 'tall
 
 const PASSWORD_TRIES_MAX = 50
 
-/** null: the login exists, and its password is managed elsewhere. */
+/** Passwords to set; null: the login exists, and its password is managed elsewhere. */
 export type LoginPasswords = { readonly api: string | null; readonly worker: string | null }
 
-/** Returns the URL of another login to the same database. `password` null: it has none. */
+/** Returns the URL of another login to the same database. `password` is null for a login without a password. */
 export function loginUrl(url: string, login: string, password: string | null): string {
   const changed = new URL(url)
   changed.username = encodeURIComponent(login)
@@ -58,7 +58,8 @@ async function ensureLogin(
   login: string,
   password: string | null,
 ): Promise<void> {
-  // Roles belong to the whole cluster. Another database's migration may create the same role at this moment.
+  // The error of an existing role is ignored: roles belong to the whole cluster, and another database's migration may
+  // create the same role at this moment.
   const made = `begin
     if not exists (select from pg_roles where rolname = ${pg.escapeLiteral(login)}) then
       create role ${pg.escapeIdentifier(login)} login nosuperuser nocreatedb nocreaterole noinherit;
@@ -73,13 +74,14 @@ async function ensureLogin(
     )
   if (password === null) return
   if (others.length > 0) return requireSamePassword(owner, login, password, others)
-  // The setting exists since Postgres 16.
+  // May be null, because the setting exists since Postgres 16.
   const { rows } = await client.query<{ iterations: string | null }>(
     "select current_setting('scram_iterations', true) as iterations",
   )
   const verifier = makeScramVerifier(password, Number(rows[0]!.iterations ?? SCRAM_ITERATIONS_DEFAULT))
-  // Migrations of other databases may change the role too; then Postgres says "tuple concurrently updated" once the
-  // other one has committed. There are as many tries as there may be such migrations.
+  // The migration of another database may change the role at the same moment. Postgres then fails with "tuple
+  // concurrently updated" once that migration has committed, so the statement is tried again. The number of tries is
+  // the number of such migrations that can run at once.
   const body = `begin
     for try in 1 .. ${PASSWORD_TRIES_MAX} loop
       begin
@@ -90,11 +92,15 @@ async function ensureLogin(
       end;
     end loop;
   end`
-  // A literal, because a name with two dollar signs would end a dollar-quoted body, and the rest would be executed.
+  // Quoted as a literal and not with dollars: a login name that contains two dollar signs would end a dollar-quoted
+  // body, and the rest of the name would be executed.
   await client.query(`do ${pg.escapeLiteral(body)}`).catch((error) => explainRefusal(error, owner, login))
 }
 
-/** `others`: other databases in which the login has privileges or objects. */
+/**
+ * Reads whether a login is too powerful to be given away, and in which other databases (`others`) it has privileges
+ * or objects.
+ */
 async function readLogin(
   client: pg.ClientBase,
   login: string,
@@ -112,7 +118,7 @@ async function readLogin(
   return rows[0]!
 }
 
-/** Tries to log in with the password, because a stored password cannot be read. */
+/** Throws unless the login already has this password. It tries to log in, because a stored password cannot be read. */
 async function requireSamePassword(
   owner: DatabaseOrUrl,
   login: string,
@@ -127,7 +133,8 @@ async function requireSamePassword(
     )
   } catch (error) {
     const { code, isLoginRefused } = error as ConnectError
-    // Postgres checks the privilege to connect after the password. This migration grants it later.
+    // The password is right, because Postgres checks the privilege to connect after the password. This migration
+    // grants that privilege later.
     if (code === INSUFFICIENT_PRIVILEGE) return
     if (!isLoginRefused) throw error
     throw new Error(
@@ -139,7 +146,10 @@ async function requireSamePassword(
   }
 }
 
-/** Since Postgres 16 a login with CREATEROLE changes only roles that it created or got with ADMIN OPTION. */
+/**
+ * Throws the error, explained if a privilege is missing. Since Postgres 16 a login with CREATEROLE changes only roles
+ * that it created or got with ADMIN OPTION.
+ */
 function explainRefusal(error: Error & { code?: string }, owner: DatabaseOrUrl, login: string): never {
   if (error.code !== INSUFFICIENT_PRIVILEGE) throw error
   const name = nameInSql(login)
@@ -157,8 +167,8 @@ function nameInSql(name: string): string {
 }
 
 /**
- * Lets both logins connect where PUBLIC may not. No other privilege is revoked: others may have schemas in the same
- * database, or monitor it.
+ * Grants both logins the privilege to connect, for databases where PUBLIC lacks it. It revokes nothing: other logins
+ * may have schemas in the same database, or monitor it.
  */
 export async function grantConnect(client: pg.ClientBase, { api, worker }: LoginNames): Promise<void> {
   await asDatabaseOwner(
@@ -188,7 +198,7 @@ export async function revokeTemporary(client: pg.ClientBase): Promise<void> {
   await asDatabaseOwner(client, 'revoke temporary', 'from public')
 }
 
-/** Does nothing where the connected login is not the database's owner. */
+/** Grants or revokes a privilege on the database. Does nothing if the connected login is not the database's owner. */
 async function asDatabaseOwner(client: pg.ClientBase, what: string, whom: string): Promise<void> {
   const body = `begin
     if exists (select from pg_database d where d.datname = current_database() and pg_has_role(d.datdba, 'member')) then
@@ -199,7 +209,8 @@ async function asDatabaseOwner(client: pg.ClientBase, what: string, whom: string
 }
 
 /**
- * Finds the logins of the connected database by privileges that only the API or only the worker has.
+ * Finds the logins of the connected database: the API's login has a privilege that only the API needs, the worker's
+ * one that only the worker needs.
  *
  * Both lists are empty before the first migration. Any login may call it.
  */
@@ -245,8 +256,8 @@ export async function grantRdsIam(client: pg.ClientBase, { api, worker }: LoginN
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
- * Throws unless the connected login is as restricted as an API pod or a worker must be (docs/ARCHITECTURE.md). That
- * bounds the harm of a stolen pod.
+ * Throws unless the connected login is as restricted as an API pod or a worker must be (docs/ARCHITECTURE.md). The
+ * restriction bounds the harm that a stolen pod can do.
  */
 export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<void> {
   const { rows } = await db.query<Record<string, boolean | string>>(LOGIN_POWERS)
@@ -262,7 +273,10 @@ export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<voi
   )
 }
 
-/** Privilege of the worker that a server must not have: a signer of entries must not sign checkpoints. */
+/**
+ * The worker needs this privilege, and a server must not have it: a process that signs entries must not sign
+ * checkpoints.
+ */
 const WORKERS_POWER = 'may read the note key'
 
 const LOGIN_POWERS = `

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { DatabaseKey } from '../../signing/master-key.ts'
 
-/* Keys by which Postgres recognizes holders of the master key. Only the owner can write and read them. */
+/* Keys by which Postgres recognizes holders of the master key. Only the owner can write and read these keys. */
 
 /**
- * Adds missing keys. Existing keys are not sent again, because a server that logs all statements also logs their
+ * Adds missing keys. Keys that exist are not sent again, because a server that logs all statements also logs their
  * parameters.
  */
 export async function addMacKeys(client: pg.ClientBase, all: readonly DatabaseKey[]): Promise<void> {
@@ -18,7 +18,10 @@ export async function addMacKeys(client: pg.ClientBase, all: readonly DatabaseKe
   )
 }
 
-/** Removes all other keys. Sessions that were proven with them must be replaced, which pools do by themselves. */
+/**
+ * Removes all keys that are not in `keys`. Sessions that proved themselves with a removed key must be replaced. Pools
+ * replace them by themselves.
+ */
 export async function removeOtherMacKeys(client: pg.ClientBase, keys: readonly DatabaseKey[]): Promise<void> {
   await client.query('delete from tallystick.mac_keys where key_id <> all ($1::bytea[])', [
     keys.map((key) => key.id),

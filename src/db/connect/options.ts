@@ -75,7 +75,10 @@ function parseArray(line: string): string[] {
   }
 }
 
-/** Environment without secrets: a command that supplies the database password needs neither the master key nor the operator's. */
+/**
+ * Returns the environment without secrets. A command that prints the database password needs neither the master key
+ * nor the operator's key.
+ */
 function withoutSecrets(env: Environment): Record<string, string> {
   const entries = Object.entries(env).filter(
     (entry): entry is [string, string] =>

@@ -5,7 +5,9 @@ import { makeScramVerifier, SCRAM_ITERATIONS_DEFAULT } from './scram.ts'
 export const OWNER_LOGIN = 'tallystick_owner'
 export const DATABASE = 'tallystick'
 
-/** Creates the owner's login and its database on our own Postgres, if they are missing. Needs a superuser's URL. */
+/**
+ * Creates the owner's login and its database on the built-in Postgres, if they are missing. Needs a superuser's URL.
+ */
 export async function ensureOwner(superuserUrl: string, password: string): Promise<void> {
   await withClient(superuserUrl, async (client) => {
     const { rows } = await client.query<{ login: boolean; database: boolean }>(
@@ -14,7 +16,7 @@ export async function ensureOwner(superuserUrl: string, password: string): Promi
       [OWNER_LOGIN, DATABASE],
     )
     if (!rows[0]!.login) {
-      // createrole: the owner creates the logins of the API and the worker (logins.ts).
+      // The owner needs createrole, because it creates the logins of the API and the worker (logins.ts).
       const secret = pg.escapeLiteral(makeScramVerifier(password, SCRAM_ITERATIONS_DEFAULT))
       await client.query(
         `create role ${OWNER_LOGIN} login createrole nosuperuser nocreatedb password ${secret}`,

@@ -10,12 +10,15 @@ import { NUMBER_TYPES } from './row-values.ts'
  */
 const [BASE64, ESCAPED] = [1043, 1042]
 
-/** For any bytes: four characters for three bytes. */
+/** Selects bytes of any kind as base64: four characters for three bytes. */
 export const asBase64 = (column: string) => `encode(${column}, 'base64')::varchar`
-/** For bytes that are nearly all ASCII, such as envelopes: one character for an ASCII byte, four for any other. */
+/**
+ * Selects bytes that are nearly all ASCII, such as envelopes: one character for an ASCII byte, four for any other
+ * byte.
+ */
 export const asEscaped = (column: string) => `encode(${column}, 'escape')::bpchar`
 
-/** Value for `types` of a query with such columns. */
+/** Type parsers (`types` of a pg query) for queries that select such columns. */
 export const PACKED_TYPES = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === BASE64) return (text: string) => Buffer.from(text, 'base64')

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { PASSWORD_BYTES_MAX, PASSWORD_COMMAND_EVERY_MS, PASSWORD_COMMAND_MS_MAX } from '../limits.ts'
 
-/** Source of a password that is not in the URL. Plain values, so that they can be passed to a thread. */
+/** Source of a password that is not in the URL. It has plain values only, so that it can be passed to a thread. */
 export type PasswordSource =
   | { readonly file: string }
   | {
@@ -13,7 +13,7 @@ export type PasswordSource =
       readonly env: Readonly<Record<string, string>>
     }
 
-/** Target of a connection. A command needs it to make a password. */
+/** Target of a connection. A password command gets it as environment variables. */
 export type Login = {
   readonly host: string
   readonly port: number
@@ -22,9 +22,12 @@ export type Login = {
 }
 
 export type Passwords = {
-  /** Returns the password for one new connection. Throws, saying what to do, without any of the text that was read. */
+  /**
+   * Returns the password for one new connection. If it throws, the message says what to do and contains none of the
+   * text that was read.
+   */
   get(): Promise<string>
-  /** Called when the database refused the password. `get` MUST NOT return it from memory again. */
+  /** Called when the database refused the password. `get` MUST NOT return the refused password from memory again. */
   refused(): void
 }
 
@@ -36,7 +39,7 @@ export function openPasswords(
   return 'file' in source ? new PasswordFile(source.file) : new PasswordCommand(source, login, commandMsMax)
 }
 
-/** Reads the file once, for a password that is to be set. */
+/** Reads the password file once. Used for a password that this process is about to set. */
 export function readPasswordFile(file: string): string {
   try {
     return parsePassword(readFileSync(file, 'utf8'), `the password file ${file}`)
@@ -97,7 +100,7 @@ class PasswordCommand implements Passwords {
     if (ageMs < cacheMs / 2) return this.#cached!.password
     const running = this.#begin()
     if (ageMs >= cacheMs) return running
-    // A failure here recurs once the password has expired, and is reported then.
+    // If this run fails, the error is dropped. The next run after `cacheMs` would fail in the same way and report it.
     running.catch(() => {})
     return this.#cached!.password
   }
@@ -110,8 +113,8 @@ class PasswordCommand implements Passwords {
   }
 
   /**
-   * A very recent password stays in use. While a database refuses everybody, the command must not run without a
-   * pause.
+   * Forgets the cached password unless it is very recent. Otherwise the command would run without a pause while a
+   * database refuses everybody.
    */
   refused(): void {
     if (this.#cached && performance.now() - this.#cached.sinceMs >= PASSWORD_COMMAND_EVERY_MS)
@@ -139,7 +142,7 @@ class PasswordCommand implements Passwords {
   }
 }
 
-/** Environment variables with libpq's names, which scripts for psql know. */
+/** Environment variables of the command, with libpq's names. Scripts that call psql know these names. */
 function variablesOf({ host, port, user, database }: Login): Record<string, string> {
   return { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: database }
 }

@@ -6,24 +6,26 @@ import { HANDED_ON } from './session.ts'
 import { withTransaction } from './transaction.ts'
 
 /**
- * Connection pooler between this process and Postgres. `transaction`: it hands connections to another client after
- * each transaction or statement.
+ * Kind of connection pooler between this process and Postgres. `transaction`: the pooler gives a connection to
+ * another client after each transaction or statement.
  */
 export type Pooler = 'none' | 'present' | 'transaction'
 
 /**
- * Detects a pooler, and whether it hands connections on by the transaction.
+ * Detects a pooler, and whether it shares connections between clients by the transaction.
  *
- * A pooler announces a process id of its own. If that differs from the backend's, a second connection is opened and
- * two signs are checked. Each of them excludes session mode, in which each client keeps its process:
+ * A pooler announces a process id of its own when a connection starts. If that id differs from the backend's, a
+ * second connection is opened, and two signs of transaction mode are checked. Both are impossible in session mode, in
+ * which each client keeps its process:
  *
- * - This client is answered by another process than before. This detects a busy pooler, or a round-robin one.
+ * - Another process than before answers this client. This detects a pooler that is busy or that uses its connections
+ *   round-robin.
  * - The second client's transaction runs in this client's process. This detects an idle pooler that reuses its last
  *   connection.
  *
  * Each connection also checks once while it is made (connection.ts).
  *
- * Throws if the second connection or a probe fails: that proves nothing, and the kind of pooler must be known.
+ * Throws if the second connection or a probe fails: then the kind of pooler is unknown, and it must be known.
  */
 export async function findPooler(client: pg.ClientBase, database: DatabaseOrUrl): Promise<Pooler> {
   const pid = await readBackendPid(client)
@@ -47,8 +49,8 @@ export async function findPooler(client: pg.ClientBase, database: DatabaseOrUrl)
 const STATEMENT_MODE = /statement pooling/
 
 /**
- * Throws, saying what to do, behind a transaction pooler. There, settings and prepared statements would be shared
- * with other clients. Returns the kind of pooler.
+ * Returns the kind of pooler. Throws behind a transaction pooler, which would share settings and prepared statements
+ * with other clients. The message says what to do.
  */
 export async function refuseTransactionPooler(client: pg.ClientBase, from: DatabaseOrUrl): Promise<Pooler> {
   const database = Database.of(from)
@@ -62,10 +64,10 @@ async function readBackendPid(client: pg.ClientBase): Promise<number> {
   return rows[0]!.pid
 }
 
-/** Any setting, as every pooled connection has: RDS Proxy then pins the session to its client. */
+/** Set because RDS Proxy pins a session to its client after any setting. Every pooled connection has settings, too. */
 const PINNING = { jit: 'off' }
 
-/** Process id that was announced when the connection started. */
+/** Returns the process id that was announced when the connection started. */
 function announcedPid(client: pg.ClientBase): number | null {
   return (client as pg.ClientBase & { processID?: number | null }).processID ?? null
 }

@@ -21,10 +21,13 @@ type ConnectCallback = Parameters<pg.Pool['connect']>[0]
 
 /**
  * A pool that counts failed connections and can replace its open ones. pg-pool reports a failed connection only to
- * its caller.
+ * the caller that wanted it.
  */
 export class DatabasePool extends pg.Pool {
-  /** `wait`: none became free in time. `idle`: an unused connection broke. */
+  /**
+   * Failures by kind. `connect`: a connection could not be made. `wait`: no connection became free in time. `idle`:
+   * an unused connection broke.
+   */
   readonly failures = { connect: 0, wait: 0, idle: 0 }
   /** Number of Postgres errors that neither data nor a passing state explains. */
   unexpected = 0
@@ -60,14 +63,14 @@ export class DatabasePool extends pg.Pool {
         return this.#tryConnect(callback, isLast)
       }
       if (!error) return callback(undefined, client, release)
-      // The password may have been rotated just before.
+      // The password may have been rotated just before, so the connection is tried once more.
       if (!isLast && this.#database?.isWorthAnother(error)) return this.#tryConnect(callback, true)
       this.#count(error)
       callback(this.#explain(error), client, release)
     })
   }
 
-  /** Closes all present connections as soon as they are free. pg-pool offers only a maximum age for this. */
+  /** Closes all present connections as soon as they are free. pg-pool itself can only close connections by age. */
   renew(): void {
     if (performance.now() - this.#renewedAtMs < POOLS_RENEWED_EVERY_MS) return
     this.#renewedAtMs = performance.now()
@@ -85,7 +88,10 @@ export class DatabasePool extends pg.Pool {
     else if (!this.ending) this.failures.connect++
   }
 
-  /** Explains a timeout. pg-pool gives up at the same time as the connection, with a poorer message. */
+  /**
+   * Explains a timeout of the pool. pg-pool times out at the same moment as the connection, and its own message is
+   * less useful.
+   */
   #explain(error: Error): Error {
     const { explain } = this.options as Partial<DatabaseClientConfig>
     return explain && error.message.startsWith(POOL_GAVE_UP) ? explain(error) : error
@@ -117,9 +123,9 @@ export function openWritePool(database: DatabaseOrUrl, log: PoolLog): DatabasePo
 /**
  * Opens the pool for look-ups of keys, records and entries.
  *
- * Each statement has one plan, whatever its values are. Otherwise Postgres plans a look-up of few ids anew each time,
- * because it assumes ten elements for an array of unknown length. A look-up of one record takes 163 µs like this, and
- * 445 µs without.
+ * Each statement has one plan for all values. Otherwise Postgres plans a look-up of few ids anew each time, because
+ * it assumes ten elements for an array of unknown length. A look-up of one record takes 163 µs with one plan, and 445
+ * µs without.
  */
 export function openReadPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -133,7 +139,7 @@ export function openReadPool(database: DatabaseOrUrl, log: PoolLog): DatabasePoo
 /**
  * Opens the pool for searches, so that key and record look-ups never wait for them.
  *
- * All plans but index walks are priced out, because the planner's statistics may be outdated. A walk costs the same
+ * The settings make the planner choose index walks, because its statistics may be outdated. A walk costs the same
  * whatever the planner assumes about the tables.
  */
 export function openSearchPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
@@ -155,7 +161,7 @@ export function openProbePool(database: DatabaseOrUrl, log: PoolLog): DatabasePo
 }
 
 const READ_SETTINGS = {
-  // A table that is small when a statement is prepared may have grown.
+  // Off, because plans stay: a table that is small when a statement is prepared may have grown since.
   enable_seqscan: 'off',
   enable_memoize: 'off',
   jit: 'off',
@@ -169,7 +175,7 @@ const SEARCH_SETTINGS = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   max_parallel_workers_per_gather: 0,
-  // Keys differ each time.
+  // Off, because a cache of rows by key is useless: the keys differ each time.
   enable_memoize: 'off',
   jit: 'off',
   plan_cache_mode: 'force_generic_plan',
@@ -187,7 +193,7 @@ export function openJobPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool
 /**
  * Opens the pool for deliveries to endpoints. It is separate, because tenants decide how many deliveries there are.
  *
- * Plans never scan whole tables: a table that is small when a statement is prepared may have grown.
+ * Its plans never scan whole tables: a table that is small when a statement is prepared may have grown since.
  */
 export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
@@ -198,7 +204,7 @@ export function openWebhookPool(database: DatabaseOrUrl, log: PoolLog): Database
   })
 }
 
-/** Opens the pool for draining to peers. It is separate for the same reason as the webhook pool. */
+/** Opens the pool for sending to peers. It is separate for the same reason as the webhook pool. */
 export function openPeerPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {
     max: PEER_CONNECTIONS_MAX,
@@ -210,7 +216,7 @@ export function openPeerPool(database: DatabaseOrUrl, log: PoolLog): DatabasePoo
 
 type PoolOptions = Required<Pick<pg.PoolConfig, 'max' | 'application_name'>> &
   Pick<DatabaseClientConfig, 'settings'> & {
-    /** Postgres ends a statement after this time. If not even that answer comes, the connection is given up. */
+    /** Postgres ends a statement after this time. If Postgres does not even report that, the connection is given up. */
     readonly statementMs: number
   }
 
@@ -220,7 +226,7 @@ function openPool(
   { statementMs, settings, ...options }: PoolOptions,
 ): DatabasePool {
   const opened = Database.of(database)
-  // pg-pool passes its configuration to each client that it makes.
+  // Makes pg-pool use DatabaseClient. pg-pool passes its own configuration to each client that it makes.
   const Client = DatabaseClient as unknown as NonNullable<pg.PoolConfig['Client']>
   const config = {
     ...opened.clientConfig(),
@@ -230,7 +236,8 @@ function openPool(
     settings: { statement_timeout: statementMs, ...settings },
   }
   const pool = new DatabasePool(config, opened)
-  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  // An idle connection that breaks is replaced at its next use. Without this listener the error would end the
+  // process.
   pool.on('error', (error: Error & { readonly code?: string }) => {
     pool.failures.idle++
     if (!isIdleEnd(error))

@@ -6,19 +6,20 @@ type Sample = { readonly walBytes: number; readonly atMs: number }
  * Samples of the primary's log position with their times, from which a standby's lag is computed.
  *
  * The lag is the age of the oldest sample beyond the standby's position. So an idle primary causes no lag, and
- * neither server's clock matters. The result may be too small by the spacing of samples: 0.1 s under load, 1 s
- * without.
+ * neither server's clock matters. The computed lag may be too small by the time between two samples: 0.1 s under
+ * load, 1 s otherwise.
  */
 export class PrimaryLog {
-  /** Oldest first; both members increase. */
+  /** Sorted by time, oldest first. Both members increase. */
   readonly #samples: Sample[] = []
   #newest: Sample = { walBytes: 0, atMs: Number.NEGATIVE_INFINITY }
 
-  /** Adds a sample. `atMs`: time before the primary was queried. */
+  /** Adds a sample. `atMs` is the time before the primary was queried. */
   note(walBytes: number, atMs: number): void {
     if (walBytes < this.#newest.walBytes) {
-      // Answers may overtake each other. If the position stays lower, this is another primary, and a standby does not
-      // lack what the old one wrote beyond it.
+      // A lower position has two possible causes. Answers may have overtaken each other. Or, if the position stays
+      // lower, another primary answers. Then the samples are dropped, because a standby does not need what the old
+      // primary wrote beyond that position.
       if (atMs - this.#newest.atMs < PRIMARY_LOG_BACK_MS) return
       this.#samples.length = 0
     }

@@ -3,11 +3,12 @@ import { RECONNECT_PAUSE_MS_MAX, RECONNECT_PAUSE_MS_MIN } from '../limits.ts'
 /**
  * Limits connection attempts while the database is unreachable.
  *
- * Every request needs a connection, and a recovering Postgres forks a process for each one that it refuses. In an
- * outage of 30 s, two servers and two workers made 3,125 attempts. Retries of 28 clients caused 2,641 of them.
+ * Every request needs a connection, and a recovering Postgres forks a process for each connection that it refuses.
+ * Without this limit, two servers and two workers made 3,125 attempts in an outage of 30 s. Retries of 28 clients
+ * caused 2,641 of these attempts.
  *
- * After a failure one attempt runs at a time, after pauses that double. Until one succeeds, all other callers get the
- * last error at once.
+ * After a failure one attempt runs at a time, and the pause before it doubles each time. Until an attempt succeeds,
+ * all other callers get the last error at once.
  */
 export class Reconnects {
   readonly #now: () => number
@@ -23,8 +24,8 @@ export class Reconnects {
   }
 
   /**
-   * Runs `connect`, or throws the last attempt's error. `counts` returns whether an error means that the database is
-   * unreachable.
+   * Runs `connect`, or throws the last attempt's error. `counts(error)` returns whether the error means that the
+   * database is unreachable.
    */
   async attempt<T>(connect: () => Promise<T>, counts: (error: Error) => boolean): Promise<T> {
     const failures = this.#failures
@@ -44,7 +45,10 @@ export class Reconnects {
     }
   }
 
-  /** The pause is jittered by half, so that many processes do not return at the same moment. */
+  /**
+   * Sets the time of the next attempt. Half of the pause is random, so that many processes do not return at the same
+   * moment.
+   */
   #pause(error: Error): void {
     const pauseMs = Math.min(
       RECONNECT_PAUSE_MS_MAX,

@@ -11,21 +11,21 @@ import { PrimaryLog } from './primary-log.ts'
 /**
  * Reasons for which a read goes to the primary.
  *
- * Valid for all reads until the next probe:
+ * These apply to all reads until the next probe:
  *
- * - `away`: no connection, or it broke.
+ * - `away`: no connection could be made, or it broke.
  * - `promoted`: the server is no longer a standby.
- * - `foreign`: it is a standby of another system.
- * - `lagging`: it is further behind than allowed.
- * - `unknown`: it has not been probed yet.
+ * - `foreign`: the server is a standby of another system.
+ * - `lagging`: the server is further behind than allowed.
+ * - `unknown`: the server has not been probed yet.
  *
- * Valid for one read:
+ * These apply to one read:
  *
  * - `unknown`: the primary did not report its position.
  * - `busy`: no connection was free in time.
- * - `behind`: it lacks entries that the read must show.
- * - `ahead`: it shows entries that the primary does not show.
- * - `diverged`: it shows another chain.
+ * - `behind`: the replica lacks entries that the read must show.
+ * - `ahead`: the replica shows entries that the primary does not show.
+ * - `diverged`: the replica shows another chain.
  */
 export const REPLICA_REFUSALS = [
   'away',
@@ -52,13 +52,13 @@ export class ReplicaError extends Error {
 }
 
 /**
- * Size and chain hash of a ledger as read on this connection. Later statements on it see at least this much, because
- * a standby never goes back.
+ * Size and chain hash of a ledger as read on one connection. Later statements on this connection see at least this
+ * size, because a standby never goes back.
  */
 export type LedgerShown = {
-  /** Number of entries; 0: the connection shows no such ledger. */
+  /** Number of entries; 0: the ledger is not visible on the connection. */
   readonly size: number
-  /** Chain hash (32 bytes) at that size; null: no entries. */
+  /** Chain hash (32 bytes) at that size; null: the ledger has no entries. */
   readonly chain: Buffer | null
 }
 
@@ -77,15 +77,15 @@ type ReplicaLog = {
 /**
  * A physical standby (hot standby of Postgres) from which reads may be served.
  *
- * Each read checks on its own connection that the server is a standby, how far it has replayed, and how many entries
- * of the ledger it has. So the URL may name one server or a load balancer in front of several. After a refusal that
- * is valid for all reads, only `probe` checks the server, once a second.
+ * Each read checks three things on its own connection: that the server is a standby, how far it has replayed, and how
+ * many entries of the ledger it has. So the URL may name one server or a load balancer in front of several. After a
+ * refusal that applies to all reads, only `probe` checks the server, once a second.
  */
 export class Replica {
   readonly readPool: DatabasePool
   readonly searchPool: DatabasePool
   readonly #probePool: DatabasePool
-  /** Known positions of the primary's log, against which lag is measured. */
+  /** Known positions of the primary's log. The replica's lag is measured against them. */
   readonly primaryLog = new PrimaryLog()
   readonly #primary: pg.Pool
   readonly #lagMsMax: number
@@ -115,7 +115,7 @@ export class Replica {
     this.#now = deps.now ?? (() => performance.now())
   }
 
-  /** null: reads may use the replica. */
+  /** Reason for which all reads go to the primary now; null: reads may use the replica. */
   get refusal(): ReplicaRefusal | null {
     return this.#refusal
   }
@@ -125,14 +125,14 @@ export class Replica {
     return this.#lag
   }
 
-  /** Starts probing once a second. Returns after the first probe. */
+  /** Starts the probe, which runs once a second. Returns after the first run. */
   async open(): Promise<void> {
     this.#timer = setInterval(() => void this.probe(), REPLICA_PROBE_EVERY_MS)
     await this.probe()
   }
 
   /**
-   * Takes a connection of `pool` and reads the ends of the ledgers on it.
+   * Takes a connection of `pool` and reads the sizes and chain hashes of the ledgers on it.
    *
    * Throws ReplicaError or the connection's error. In both cases the read goes to the primary.
    */
@@ -179,7 +179,7 @@ export class Replica {
     try {
       await this.#readPrimaryPosition()
     } catch {
-      // Reads need the primary anyway. This failure says nothing about the replica.
+      // The primary failed, not the replica, so `refusal` stays. Reads need the primary too.
       return
     }
     try {
@@ -209,7 +209,7 @@ export class Replica {
     }
   }
 
-  /** Takes or makes a connection, waiting only briefly. Other reads may occupy all connections for long. */
+  /** Takes or makes a connection. Waits only briefly, because other reads may use all connections for a long time. */
   async #connectSoon(pool: DatabasePool): Promise<pg.PoolClient> {
     const hasRoom = pool.idleCount > 0 || pool.totalCount < pool.options.max
     const msMax = hasRoom ? REPLICA_CHECK_MS_MAX : REPLICA_WAIT_MS_MAX
@@ -240,8 +240,8 @@ export class Replica {
   }
 
   /**
-   * Returns the ends of the ledgers on this connection, in the order of `ledgerIds`, which must not be empty. Throws
-   * ReplicaError.
+   * Returns the size and chain hash of each ledger on this connection, in the order of `ledgerIds`, which must not be
+   * empty. Throws ReplicaError.
    */
   async #check(client: pg.PoolClient, ledgerIds: readonly (Uuid | null)[]): Promise<LedgerShown[]> {
     await this.#identify(client)
@@ -268,7 +268,7 @@ export class Replica {
     return rows
   }
 
-  /** Refuses a connection to a standby of another system. Checked once for each connection. */
+  /** Throws ReplicaError `foreign` if the connection leads to another system. Each connection is checked once. */
   async #identify(client: pg.PoolClient): Promise<void> {
     if (this.#known.has(client)) return
     const [ours, its] = await Promise.all([readSystem(this.#primary), readSystem(client)])
@@ -297,8 +297,8 @@ async function readSystem(db: Db): Promise<string> {
 }
 
 /**
- * Runs a query that fails after `msMax`, whatever the connection's own timeout is. pg accepts `query_timeout`, but
- * its types lack it.
+ * Runs a query that fails after `msMax`, even if the connection's own timeout is longer. `query_timeout` is missing
+ * in pg's types, but pg accepts it.
  */
 function queryWithin<T extends pg.QueryResultRow>(
   db: Db,
@@ -310,8 +310,8 @@ function queryWithin<T extends pg.QueryResultRow>(
 }
 
 /**
- * null: the error says nothing about the server. Replay may cancel a read with serialization_failure or
- * query_canceled.
+ * Returns the refusal that an error means; null: the error does not show that the server is unusable. For example,
+ * replay on a standby may cancel a read with serialization_failure or query_canceled.
  */
 function refusalOf(error: Error): ReplicaRefusal | null {
   if (error instanceof ReplicaError) return error.refusal

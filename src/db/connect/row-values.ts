@@ -1,18 +1,19 @@
 import pg from 'pg'
 
 /**
- * Types `bigint` and `numeric`, which are read as numbers, also in arrays: seqs, sizes, counts and seconds.
+ * Oids of `bigint` and `numeric`: seqs, sizes, counts and seconds. They are read as numbers, also in arrays.
  *
- * The server writes no value beyond 2^53, and a larger value is never read as a smaller one.
+ * The server writes no value beyond 2^53. A larger value is never read as a smaller one.
  */
 export const NUMBER_TYPES = [20, 1700]
-/** Type `bigint[]`. pg reads `numeric[]` as numbers by itself. */
+/** Oid of `bigint[]`. `numeric[]` is not listed, because pg itself reads it as numbers. */
 export const BIGINT_ARRAY_TYPE: number = 1016
 
 /**
- * Renames columns to camel case: `record_id` becomes `recordId` in every row.
+ * Renames the columns of an answer to camel case: `record_id` becomes `recordId` in every row.
  *
- * No query needs an alias, so none can lack it. The cost is 0.02 µs a column and query, and nothing a row.
+ * So no query needs an alias, and none can be forgotten. The cost is 0.02 µs per column and query, and nothing per
+ * row.
  */
 export function nameInCamelCase({ fields }: { readonly fields: readonly { name: string }[] }): void {
   for (const field of fields) field.name = camelCase(field.name)

@@ -5,8 +5,11 @@ const SALT_BYTES = 16
 const KEY_BYTES = 32
 
 /**
- * Returns the verifier that Postgres stores of a password (RFC 5802, RFC 7677): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`.
- * It is sent instead of the password, because logs of the server and pg_stat_statements store the text of statements.
+ * Returns the verifier of a password that Postgres stores (RFC 5802, RFC 7677):
+ * `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`.
+ *
+ * The verifier is sent instead of the password, because server logs and pg_stat_statements store the text of
+ * statements.
  */
 export function makeScramVerifier(password: string, iterations: number): string {
   const salt = randomBytes(SALT_BYTES)
@@ -16,13 +19,14 @@ export function makeScramVerifier(password: string, iterations: number): string 
   return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${storedKey}:${hmac('Server Key').toString('base64')}`
 }
 
-// RFC 3454: C.1.2, spaces that are not ASCII; B.1, characters that are commonly mapped to nothing.
+// Character tables of RFC 3454. `SPACES`: C.1.2, spaces that are not ASCII. `NOTHING`: B.1, characters that are
+// commonly mapped to nothing.
 const SPACES = /[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]/g
 const NOTHING = /\u00ad|\u034f|\u1806|[\u180b-\u180d]|\u200c|\u200d|\u2060|[\ufe00-\ufe0f]|\ufeff/g
 
 /**
- * Applies the steps of SASLprep (RFC 4013) that change a password. A prohibited password is not refused: libpq, Postgres and
- * node-postgres use it too.
+ * Applies the steps of SASLprep (RFC 4013) that change a password. A prohibited password is accepted, because libpq,
+ * Postgres and node-postgres accept it too.
  */
 function prepare(password: string): string {
   return password.replace(SPACES, ' ').replace(NOTHING, '').normalize('NFKC')

@@ -2,8 +2,8 @@ import pg from 'pg'
 import type { Acceptable } from './acceptable.ts'
 
 /*
- * Settings of a Postgres session: those that each session sets, and those that it can only check because a 201
- * depends on them.
+ * Settings of a Postgres session. Each session sets some of them. Others it can only check, because a response 201 is
+ * safe only with them.
  *
  * Servers, workers, `migrate`, the operator's commands and preflight all use `findUnmet`.
  */
@@ -11,14 +11,15 @@ import type { Acceptable } from './acceptable.ts'
 type Settings = Readonly<Record<string, string | number>>
 
 /**
- * Set in every session, over values of the server, the database, the login or the environment.
+ * Set in every session. They override values of the server, the database, the login and the environment.
  *
  * Settings that could end the following statements come first. A session keeps its settings when Postgres reloads its
  * configuration.
  *
- * Timeouts are 0 because the pools have their own. Formats must be those that this code parses: with `bytea_output`
- * escape an append would be committed, but its answer would be unreadable. `warning` lets the warning of an
- * unreplicated commit through.
+ * - Timeouts are 0 because the pools have their own.
+ * - Formats must be those that this code parses. With `bytea_output` escape an append would be committed, but its
+ *   answer would be unreadable.
+ * - `client_min_messages` is `warning`, because a warning reports a commit that was not replicated.
  */
 const SESSION_SETTINGS: Settings = {
   statement_timeout: 0,
@@ -42,8 +43,8 @@ const SESSION_SETTINGS: Settings = {
 }
 
 /**
- * Further settings of the owner, so that the schema does not depend on the database's defaults. Servers leave a
- * read-only database read-only.
+ * Further settings of the owner's sessions, so that the schema does not depend on the database's defaults. Only the
+ * owner sets `default_transaction_read_only` to off: servers leave a read-only database read-only.
  */
 export const OWNER_SETTINGS: Settings = {
   default_transaction_read_only: 'off',
@@ -53,12 +54,15 @@ export const OWNER_SETTINGS: Settings = {
 }
 
 /**
- * Values of synchronous_commit that are too weak for a 201. `off` does not wait for the disk, `local` does not wait
- * for a standby. `remote_write` and `remote_apply` wait for both.
+ * Values of synchronous_commit that are too weak for a response 201. `off` does not wait for the disk, `local` does
+ * not wait for a standby. `remote_write` and `remote_apply` wait for both.
  */
 export const WEAK_COMMITS: readonly string[] = ['off', 'local']
 
-/** `transaction_timeout` exists since Postgres 17. */
+/**
+ * Settings that not every session needs or has: `transaction_timeout` exists since Postgres 17, and
+ * `synchronous_commit` is changed only if it is too weak.
+ */
 const CONDITIONAL_SETTINGS = `
   select pg_catalog.set_config('transaction_timeout', '0', false)
   where pg_catalog.current_setting('transaction_timeout', true) is not null;
@@ -90,7 +94,7 @@ const FACT_NAMES: readonly FactName[] = [
 
 const FACT_PAIRS = FACT_NAMES.map((name) => `'${name}', pg_catalog.current_setting('${name}')`).join(', ')
 
-/** Every login may read these. */
+/** Every login may read these settings. */
 const FACTS = `select pg_catalog.pg_backend_pid() as pid, pg_catalog.json_build_object(${FACT_PAIRS}) as facts`
 
 /** Applies the settings and returns the session's facts. Takes one round trip, in one implicit transaction. */
@@ -107,14 +111,17 @@ export async function setUpSession(
   return results.at(-1)!.rows[0]!
 }
 
-/** Uses `set` and not only `set_config`: every pooler pins a session to its client after a `set`. */
+/**
+ * Returns a `set` statement. Every pooler pins a session to its client after `set`, but not always after
+ * `set_config`.
+ */
 export function setStatement([name, value]: readonly [string, string | number]): string {
   return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
 }
 
 export type Unmet = {
   readonly name: FactName
-  /** The state and its consequence. */
+  /** The setting's value and its consequence. */
   readonly detail: string
   readonly advice: string
 }
@@ -122,8 +129,8 @@ export type Unmet = {
 const VERSION_MIN = 150_000
 
 /**
- * Returns the requirements of a 201 that the session does not meet. `accepted`: settings that the operator declares
- * unnecessary for the storage.
+ * Returns the requirements of a response 201 that the session does not meet. `accepted` lists settings that the
+ * operator declares unnecessary for the storage.
  */
 export function findUnmet(facts: SessionFacts, accepted: readonly Acceptable[] = []): Unmet[] {
   return FACT_NAMES.filter((name) => !(accepted as readonly string[]).includes(name)).flatMap((name) => {
@@ -136,8 +143,8 @@ export function findUnmet(facts: SessionFacts, accepted: readonly Acceptable[] =
 type Requirement = {
   readonly isMet: (value: string) => boolean
   /**
-   * The setting has no value of its own for a database, login or session, and a reload changes it. A finding of one
-   * connection applies to all.
+   * True for a setting of the whole server that a reload changes. A finding of one connection then applies to all
+   * connections.
    */
   readonly changesByReload?: true
   readonly costs: string
@@ -185,7 +192,7 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
     advice: 'set zero_damaged_pages = off',
   },
   session_replication_role: {
-    // `local` turns off none of our triggers.
+    // The value `local` is safe: it turns off none of our triggers.
     isMet: (value) => value !== 'replica',
     costs: 'triggers and foreign keys are off, and they protect the chain',
     advice:
@@ -203,10 +210,10 @@ export function refusalOf(unmet: readonly Omit<Unmet, 'name'>[]): Error {
   return new Error(unmet.map(({ detail, advice }) => `${detail}: ${advice}`).join('; '))
 }
 
-/** After `pg_restore --disable-triggers` all guards are off. */
+/** Only the first guards are listed, because after `pg_restore --disable-triggers` all guards are off. */
 const GUARDS_SHOWN_MAX = 3
 
-/** `missing`: sentences of the SQL function `missing_guards`. */
+/** Describes missing guards and says what to do. `missing` has sentences of the SQL function `missing_guards`. */
 export function describeGuards(missing: readonly string[]): Omit<Unmet, 'name'> {
   const shown = missing.slice(0, GUARDS_SHOWN_MAX).join(', ')
   const more = missing.length > GUARDS_SHOWN_MAX ? `, and ${missing.length - GUARDS_SHOWN_MAX} more` : ''
@@ -218,8 +225,8 @@ export function describeGuards(missing: readonly string[]): Omit<Unmet, 'name'> 
 }
 
 /**
- * Advice for each kind of guard, matched by the sentence of `missing_guards`. The group is the table. The order is
- * the one in which to follow the advice.
+ * Advice for each kind of guard. Each pattern matches a sentence of `missing_guards`, and its group captures the
+ * table. The advice is listed in the order in which to follow it.
  */
 const GUARD_ADVICE: readonly (readonly [RegExp, (tables: readonly string[]) => string])[] = [
   [

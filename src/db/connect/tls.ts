@@ -19,7 +19,7 @@ type TlsMode = (typeof TLS_MODES)[number]
 
 export type Tls = {
   readonly mode: TlsMode
-  /** CA file that must have signed the certificate; null: the authorities that Node trusts by default. */
+  /** CA file with the authorities that may sign the certificate; null: the authorities that Node trusts by default. */
   readonly caFile: string | null
   readonly options: false | ConnectionOptions
 }
@@ -59,7 +59,7 @@ export function isUnverified({ mode, caFile }: Tls, host: string): boolean {
   return !isLocal(host) && (mode === 'disable' || (mode === 'require' && caFile === null))
 }
 
-/** True for this machine, by socket or loopback: the bytes pass no network. */
+/** True if `host` is this machine (a Unix socket or a loopback address), because then the bytes pass no network. */
 function isLocal(host: string): boolean {
   if (host.startsWith('/') || host === 'localhost' || host === '::1') return true
   return isIP(host) === 4 && host.startsWith('127.')
@@ -71,7 +71,10 @@ function parseMode(text: string): TlsMode {
   throw new Error(`sslmode=${text.slice(0, 32)} is unknown: use one of ${TLS_MODES.join(', ')}`)
 }
 
-/** Throws if a bundle is useless. Node would report that only when it connects. */
+/**
+ * Reads the CA bundle. Throws if it has no certificate or an invalid one. Node would report the error only when it
+ * connects.
+ */
 function readAuthorities(file: string): string[] {
   const text = readBundle(file)
   const found = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? []

@@ -11,10 +11,10 @@ const URLS = ['TALLYSTICK_API_DATABASE_URL', 'TALLYSTICK_WORKER_DATABASE_URL', '
 const PORT_DEFAULT = '5432'
 
 /**
- * Parses the request for a token that a password command prints (src/db/connect/passwords.ts). When run by hand, it
- * uses this process's only database URL.
+ * Parses the environment of the command that prints a token as the database password (src/db/connect/passwords.ts).
+ * If an operator runs the command by hand, it uses this process's only database URL.
  *
- * A token is valid only for the host name that it was made for. Postgres refuses one that was made for an alias.
+ * Postgres accepts a token only for the host name that the token was made for. It refuses a token made for an alias.
  */
 export function parseTokenRequest(env: Environment): TokenRequest {
   const login = env['PGHOST'] ? loginOfVariables(env) : loginOfUrl(env)

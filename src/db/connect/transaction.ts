@@ -1,7 +1,10 @@
 import type pg from 'pg'
 import { isUnanswered } from './failures.ts'
 
-/** Runs `work` in a transaction: commits, or rolls back if `work` throws. No other code begins or ends transactions. */
+/**
+ * Runs `work` in a transaction. Commits if `work` returns, and rolls back if it throws. No other code begins or ends
+ * transactions.
+ */
 export async function withTransaction<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
   await client.query('begin')
   try {
@@ -10,7 +13,7 @@ export async function withTransaction<T>(client: pg.ClientBase, work: () => Prom
     return result
   } catch (error) {
     // Only the first error is useful, so errors of the rollback are dropped. A broken connection has rolled back by
-    // itself. A silent one would only cost a second timeout.
+    // itself. On a connection that does not answer, the rollback would only wait for a second timeout.
     if (!isUnanswered(error as Error)) await client.query('rollback').catch(() => {})
     throw error
   }

@@ -36,7 +36,7 @@ export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
   })
 }
 
-/** Throws ApiError `archive_unavailable` after `ms`. */
+/** Returns the result of `read`. Throws ApiError `archive_unavailable` if `read` takes longer than `ms`. */
 async function within<T>(ms: number, read: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(

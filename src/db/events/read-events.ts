@@ -24,25 +24,28 @@ export type EventRow = {
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
-  /** null: the entry is not about a single record, but about a batch, a peering or something else. */
+  /**
+   * Record that the entry is about; null: the entry is about a batch, a peering or something else that is not a
+   * single record.
+   */
   recordId: Uuid | null
   recordType: string | null
   /** Traceparent from the record's creation. */
   recordTraceparent: string | null
   /** Number of records of each type in a batch. */
   batchTypes: Record<string, number> | null
-  /** Why the chunk with further content cannot be read; null: it was read, or none is needed. */
+  /** Why the batch chunk with the rest of the event's content cannot be read; null: it was read, or is not needed. */
   chunkFault: ProofError | null
   /**
-   * Envelope of another ledger's entry that this entry received; null: none. It is not read for a step that took an
-   * offer.
+   * Envelope of another ledger's entry that this entry received; null: it received no entry. For a step that took an
+   * offer it is not read, and null.
    */
   received: Buffer | null
 }
 
 type VisibleEventRow = EventRow & { isVisible: boolean }
 
-/** Columns before the chunks of batches are read. */
+/** Columns as they are before the chunks of batches are read. */
 type UnreadBatch = { itemCount: number | null; typesOfBatch: string[] | null }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
@@ -86,10 +89,10 @@ const ABOUT = `left join lateral (
   ) b on true`
 
 /**
- * SQL: whether $6, an agent that sees only its own records, sees entry `e`. $6 null: sees all. $8 is that agent as
- * another ledger writes it.
+ * SQL: whether agent $6 sees entry `e`. The agent sees only its own records. $6 null: everything is visible. $8 is
+ * the agent's id in the form that other ledgers use.
  *
- * Of entries from other ledgers the agent sees those about records that it performs, or has offered to perform.
+ * Of entries from other ledgers the agent sees those about records that it performs or has offered to perform.
  */
 const VISIBLE = `cross join lateral (
     select $6::uuid is null or (e.kind = 'batch-notarized' and e.actor_id = $6)
@@ -112,12 +115,14 @@ type WantedRows = {
 }
 
 /**
- * Returns visible and wanted entries of these kinds from `from` to before `end`, in order. All entries before `upTo`
- * were checked.
+ * Returns wanted entries of these kinds that are visible, from `from` to before `end`, in order. `upTo`: all entries
+ * before this seq were checked.
  *
- * Returns at most `wantedMax` of `limit` entries. A query has at most EVENT_BATCHES_PER_QUERY batches, because
- * counting the content of one with several types takes a millisecond. EVENT_OBJECTS_PER_PAGE limits archive reads.
- * `ownAgent`: the only agent whose records are visible; null: all are.
+ * At most `limit` entries are checked and at most `wantedMax` returned. `ownAgent` is the only agent whose records
+ * are visible; null: all records are.
+ *
+ * A query has at most EVENT_BATCHES_PER_QUERY batches, because counting the records of a batch with several types
+ * takes a millisecond. EVENT_OBJECTS_PER_PAGE limits reads of the archive.
  */
 export async function listEventRows(
   db: Db,
@@ -157,7 +162,7 @@ export async function listEventRows(
   return { rows: filled, upTo: read.upTo ?? (isCut ? last!.seq + 1 : filter.end) }
 }
 
-/** `upTo` null: all rows were checked. */
+/** Returns the wanted rows. `upTo`: all rows before this seq were checked; null: all rows were. */
 async function takeWanted(
   db: Db,
   ledgerId: Uuid,
@@ -171,7 +176,7 @@ async function takeWanted(
     try {
       await readBatchContent(recording, ledgerId, row, ownAgent)
     } catch (error) {
-      // Entries found before it are returned without waiting for the archive.
+      // Returns the entries found before this one at once, without waiting for the archive.
       if (!isUnreadable(error) || wanted.length === 0) throw error
       return { rows: wanted, upTo: row.seq }
     }
@@ -186,8 +191,8 @@ async function takeWanted(
 }
 
 /**
- * Returns those of the entries that exist. `unread`: seqs of entries whose envelope or chunk could not be read from
- * the archive.
+ * Returns the entries that exist. `unread`: seqs of entries whose envelope or chunk could not be read from the
+ * archive.
  */
 export async function findEventRows(
   db: Db,
@@ -217,7 +222,7 @@ export async function findEventRows(
   return { rows: found, unread }
 }
 
-/** Adds what only chunks contain: a batch's number of records by type, and the record of an erasure. */
+/** Adds facts that only chunks contain: how many records of each type a batch has, and the record of an erasure. */
 async function readBatchContent(
   db: Db,
   ledgerId: Uuid,
@@ -238,7 +243,7 @@ async function readFromBatch(
   row: Unfilled<EventRow> & UnreadBatch & { isVisible?: boolean },
   ownAgent: Uuid | null,
 ): Promise<void> {
-  // Skips batches that the caller does not see, so that they are not decompressed for nothing.
+  // A batch that the caller may not see is skipped, so that it is not decompressed for nothing.
   if (row.kind === 'batch-notarized' && row.isVisible !== false)
     row.batchTypes = await countTypes(db, ledgerId, row)
   if (row.kind !== 'payload-erased' || row.recordId === null || !isOfBatch(row.recordId)) return
@@ -263,7 +268,7 @@ async function countTypes(
 
 export type CheckpointRow = { size: number; note: string; publishedAt: Date }
 
-/** Lists checkpoints larger than `after`, up to `upTo`, smallest first. */
+/** Lists checkpoints larger than `after` and at most as large as `upTo`, smallest first. */
 export async function listCheckpoints(
   db: Db,
   ledgerId: Uuid,
@@ -278,7 +283,7 @@ export async function listCheckpoints(
   return rows
 }
 
-/** Returns those of the checkpoints that exist. */
+/** Returns the checkpoints that exist. */
 export async function findCheckpointRows(
   db: Db,
   ledgerId: Uuid,
@@ -292,7 +297,10 @@ export async function findCheckpointRows(
   return rows
 }
 
-/** A ledger's number of entries, the size of its newest checkpoint, and its verified size; 0 if missing. */
+/**
+ * A ledger's number of entries, the size of its newest checkpoint, and its verified size. A member is 0 if it does
+ * not exist.
+ */
 export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly verifiedSize: number }
 
 export type EndColumns = VerifiedSizeColumns & { size: number | null; checkpoint: number | null }
@@ -302,7 +310,7 @@ export function endsOf(cursorMac: CursorMac, ledgerId: Uuid, row: EndColumns): L
   return { size: row.size ?? 0, checkpoint: row.checkpoint ?? 0, verifiedSize }
 }
 
-/** Returns the ends in the order of the ledgers. */
+/** Returns the ends of the ledgers, in the order of `ledgerIds`. */
 export async function readEnds(
   db: Db,
   cursorMac: CursorMac,
@@ -328,7 +336,10 @@ export async function readEnds(
 /** Documents of an entry that is not a batch. */
 type EventDocuments = { readonly records: EntryRecordRow[]; readonly documents: EntryDocumentRow[] }
 
-/** Returns documents by seq. Skips those that an entry has erased, though they may still be stored for a moment. */
+/**
+ * Returns documents by seq. A document that an entry has erased is skipped, although it may still be stored for a
+ * moment.
+ */
 export async function readEventDocuments(
   db: Db,
   ledgerId: Uuid,

@@ -35,7 +35,7 @@ type DeliveryColumns = {
 
 const COLUMNS = 'event_id, event, record_id, seq, state, attempts, due_at, created_at, finished_at'
 
-/** Returns the delivery; null: the ledger has no such endpoint, or the endpoint no such delivery. */
+/** Returns the delivery; null: the ledger has no such endpoint, or the endpoint has no such delivery. */
 export async function findDelivery(
   db: Db,
   ledgerId: Uuid,
@@ -59,10 +59,10 @@ type DeliveryFilters = {
 }
 
 /**
- * Lists deliveries newest first, older than `before`, without their attempts.
+ * Lists deliveries older than `before`, newest first, without their attempts.
  *
- * Reads at most WEBHOOK_DELIVERIES_SCANNED_MAX rows, so a page may be short. `next`: where to continue; null at the
- * end.
+ * Reads at most WEBHOOK_DELIVERIES_SCANNED_MAX rows, so a page may be short. `next` is the position to continue from;
+ * null: the end was reached.
  */
 export async function listDeliveries(
   db: Db,
@@ -97,11 +97,11 @@ export async function listDeliveries(
 }
 
 /**
- * SQL: the rows of a state.
+ * SQL: the rows in a state.
  *
- * States with an index appear literally in the text, so that the index is used. Open deliveries are sorted
- * differently there, so all of them are read and sorted. They are about a thousand; a walk from the newest delivery
- * might pass a hundred thousand rows.
+ * A state that has an index is written literally in the text, because Postgres would not use the index otherwise. The
+ * index of open deliveries has another order, so all open deliveries are read and sorted. They are about a thousand,
+ * while a walk from the newest delivery might pass a hundred thousand rows.
  */
 function rowsOf(state: DeliveryState | null): string {
   const rows = 'tallystick.webhook_deliveries'
@@ -110,7 +110,7 @@ function rowsOf(state: DeliveryState | null): string {
   return `(select * from ${rows} where ledger_id = $1 and webhook_id = $2 and state = '${state}' ${fence})`
 }
 
-/** Adds a test event for this endpoint alone. `full`: too many test events are waiting. */
+/** Adds a test event for this endpoint alone. Returns `full` if too many test events are waiting. */
 export async function requestWebhookTest(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -138,8 +138,8 @@ export async function redeliverEvent(
 }
 
 /**
- * Redelivers dead events from `sinceMs` on, oldest first, at most WEBHOOK_REDELIVERED_MAX. Returns null: no such
- * endpoint.
+ * Redelivers dead events from `sinceMs` on, oldest first, at most WEBHOOK_REDELIVERED_MAX; null: the endpoint does
+ * not exist.
  */
 export async function redeliverDead(
   pool: pg.Pool,
@@ -156,10 +156,11 @@ export async function redeliverDead(
 }
 
 /**
- * Delivers the events that were recorded in a period. With `delivered`, also those that were delivered before.
+ * Delivers the events that were recorded in a period. With `delivered`, events that were delivered before are
+ * delivered again.
  *
- * Extends the period by up to 90 s on both sides, because clocks may differ by so much (search-range.ts). `untilMs`
- * null: up to the endpoint's position. `busy`: another recovery is running.
+ * The period is extended by up to 90 s on both sides, because clocks may differ by this time (search-range.ts).
+ * `untilMs` null: the period ends at the endpoint's position. Returns `busy` if another recovery is running.
  */
 export async function recoverWebhook(
   { readPool, searchPool }: { readonly readPool: pg.Pool; readonly searchPool: pg.Pool },

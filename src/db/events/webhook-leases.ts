@@ -6,7 +6,10 @@ import { endText, type Lease, type LeaseTable, renewText } from '../jobs/leases.
 import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
 import { SETTING_COLUMNS, settingsOf, type WebhookSettings } from './webhooks.ts'
 
-/* Leases and positions of endpoints. src/db/events/webhook-work.ts has the results of deliveries. */
+/*
+ * Leases of endpoints, and positions up to which they have read. Results of deliveries are in
+ * src/db/events/webhook-work.ts.
+ */
 
 export type WebhookKey = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
 export type WebhookLease = Lease & WebhookKey
@@ -45,7 +48,10 @@ export type Endpoint = NamedWebhook & {
   readonly secrets: readonly { readonly secretId: Uuid; readonly sealed: Buffer }[]
 }
 
-/** One statement: most leases deliver little. `synchronous_commit` is off: a lease that is lost in a crash only ends early. */
+/**
+ * All in one statement, because most leases deliver little. `synchronous_commit` is off, because a lease that is lost
+ * in a crash only ends early.
+ */
 const BEGIN_DELIVERY = `with c as (${renewText(WEBHOOK_LEASES)})
   select set_config('synchronous_commit', 'off', true), ${SETTING_COLUMNS}, c.next_seq, c.checkpoint_size,
     c.failures, c.failing_since, c.failing_days, c.last_failure_at,
@@ -136,19 +142,19 @@ export async function beginDelivery(
   }
 }
 
-/** State of an endpoint, to detect changes since its lease began. */
+/** State of an endpoint, read to detect changes since its lease began. */
 export type EndpointState = {
   readonly isOurs: boolean
   readonly version: string
   readonly ends: LedgerEnds
-  /** Due time in the cursor, and whether it has passed. */
+  /** Next due time as stored in the cursor. `isDue`: whether it has passed. */
   readonly dueAt: string
   readonly isDue: boolean
 }
 
 /**
- * Reads the endpoints' states in the order of the leases. `renewMs`: also renews the leases for so long; null: does
- * not.
+ * Reads the endpoints' states in the order of the leases. If `renewMs` is not null, also renews the leases for that
+ * time.
  */
 export async function readEndpointStates(
   db: Db,
@@ -206,7 +212,7 @@ export async function readEndpointStates(
   }))
 }
 
-/** Moves the recovery's position. `from` null: the recovery is complete. */
+/** Moves the position of the recovery. `from` null: the recovery is complete. */
 export async function moveRecovery(db: Db, lease: WebhookLease, from: number | null): Promise<void> {
   await db.query({
     name: 'move_webhook_recovery',
@@ -219,10 +225,11 @@ export async function moveRecovery(db: Db, lease: WebhookLease, from: number | n
 }
 
 /**
- * Ends the lease. The next one begins at the earliest after `restMs`, if not null.
+ * Ends the lease. If `restMs` is not null, the next lease begins after that time at the earliest.
  *
- * Recomputes the next due time, unless another process has set it meanwhile (always to its own present time), because
- * that process's write may not be visible here yet.
+ * Also stores the time at which the next delivery is due. If another process has changed this time since it was read,
+ * its value stays, because the delivery behind it may not be visible here yet. Such a process always stores its own
+ * present time.
  */
 export async function endDelivery(db: Db, lease: WebhookLease, restMs: number | null): Promise<void> {
   await db.query({

@@ -5,10 +5,10 @@ import type { WebhookKey } from './webhook-leases.ts'
 
 const DAY_MS = 86_400_000
 
-/** `isDeleted`: deleted so long ago that no sender can still consider it active. */
+/** An endpoint to clean up. `isDeleted`: the endpoint was deleted so long ago that every sender knows it. */
 export type WebhookListed = WebhookKey & { readonly isDeleted: boolean }
 
-/** Lists endpoints ordered by id, after `last` (null: from the first). */
+/** Lists endpoints ordered by id, after `last`; null: from the first one. */
 export async function listWebhooksAfter(
   db: Db,
   last: WebhookKey | null,
@@ -30,14 +30,15 @@ export async function listWebhooksAfter(
 type DeliveryRetention = {
   readonly deliveredDays: number
   readonly deadDays: number
-  /** Maximum number of delivered rows to store, newest first. */
+  /** Maximum number of stored rows of delivered events. The newest rows stay. */
   readonly deliveredMax: number
 }
 
 /**
- * Removes rows beyond their retention, at most `limit`. Returns how many.
+ * Removes rows beyond their retention, at most `limit`. Returns the number of removed rows.
  *
- * An event's id is older than its delivery's end, and ids are in the order of events.
+ * The query also bounds the ids of events, so that it reads only the oldest rows. That is safe, because an event's id
+ * is older than the end of its delivery, and ids are in the order of events.
  */
 export async function deleteOldDeliveries(
   db: Db,
@@ -77,8 +78,8 @@ export async function deleteOldDeliveries(
 }
 
 /**
- * Removes the rows of a deleted endpoint. Returns the number of removed deliveries; fewer than `limit`: nothing is
- * left.
+ * Removes the rows of a deleted endpoint. Returns the number of removed deliveries. If it is smaller than `limit`, no
+ * rows are left.
  */
 export async function removeDeletedWebhook(
   db: Db,
@@ -95,7 +96,7 @@ export async function removeDeletedWebhook(
     values: [...values, limit],
   })
   if ((rowCount ?? 0) < limit) {
-    // In this order because of their foreign keys.
+    // The order follows from the foreign keys of these tables.
     await db.query('delete from tallystick.webhook_secrets where ledger_id = $1 and webhook_id = $2', values)
     await db.query('delete from tallystick.webhook_cursors where ledger_id = $1 and webhook_id = $2', values)
     await db.query('delete from tallystick.webhooks where ledger_id = $1 and webhook_id = $2', values)

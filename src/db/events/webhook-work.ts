@@ -4,25 +4,25 @@ import type { Db } from '../connect/client.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX, WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
 import type { WebhookKey, WebhookLease } from './webhook-leases.ts'
 
-/* Queries of the delivering worker. src/db/events/webhooks.ts has those of the API. */
+/* Queries of the worker that delivers events. Queries of the API are in src/db/events/webhooks.ts. */
 
 export type Attempt = {
-  /** RFC 3339. */
+  /** Time in RFC 3339. */
   readonly at: string
   readonly durationMs: number
   readonly status: number | null
   readonly error: string | null
-  /** Why a TLS handshake failed. */
+  /** Why a TLS handshake failed; null: it did not fail. */
   readonly reason: string | null
   readonly excerpt: string | null
 }
 
-/** A delivery with a row. */
+/** A delivery that has a row in webhook_deliveries. */
 export type StoredDelivery = {
   readonly eventId: Uuid
   readonly event: string
   readonly seq: number | null
-  /** Index among the events of its entry. */
+  /** Index of the event among the events of its entry. */
   readonly index: number
   readonly recordId: Uuid | null
   readonly notice: string | null
@@ -32,9 +32,10 @@ export type StoredDelivery = {
 }
 
 /**
- * Lists deliveries that are due now, without those `inHand`, in chain order.
+ * Lists deliveries that are due now, in chain order, without those in `inHand`.
  *
- * `isGated`: another delivery is due but gated, because a settlement is delivered only below the ledger's `verifiedSize`.
+ * `isGated`: a further delivery is due but must wait, because a settlement is delivered only below the ledger's
+ * `verifiedSize`.
  */
 export async function listDueDeliveries(
   db: Db,
@@ -87,7 +88,9 @@ export async function listDueDeliveries(
 
 export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
 
-/** Returns the stored states of these events by id, and which of the records have an open delivery. */
+/**
+ * Returns the states of those events that are stored, by id. Also returns which of the records have an open delivery.
+ */
 export async function readStored(
   db: Db,
   { ledgerId, webhookId }: WebhookKey,
@@ -120,7 +123,7 @@ export async function readStored(
   return { states, openRecords }
 }
 
-/** Counts open deliveries, up to `most`. */
+/** Counts pending and waiting deliveries, up to `most`. */
 export async function countOpen(db: Db, { ledgerId, webhookId }: WebhookKey, most: number): Promise<number> {
   const { rows } = await db.query<{ open: number }>({
     name: 'count_open_deliveries',
@@ -138,7 +141,10 @@ export type WrittenDelivery = StoredDelivery & {
   readonly dueInMs: number | null
 }
 
-/** How the endpoint answers. Members that are null leave the stored value unchanged, except `failingSinceMs`. */
+/**
+ * How the endpoint has answered recently. If a member is null, the stored value stays. Only `failingSinceMs` is also
+ * stored as null.
+ */
 export type Health = {
   readonly failures: number
   readonly failingSinceMs: number | null
@@ -153,7 +159,7 @@ export type Progress = {
   readonly checkpointSize: number
   readonly health: Health
   readonly rows: readonly WrittenDelivery[]
-  /** True if the transaction need not wait for the disk. */
+  /** True if a crash may lose this write, so that the transaction need not wait for the disk. */
   readonly mayBeLost: boolean
 }
 
@@ -161,8 +167,9 @@ export type Progress = {
  * Stores delivery results and moves the cursor in one statement. Returns false, without any write, if another job has
  * the lease.
  *
- * A crash of Postgres may lose the information that an event was delivered. Then it is sent again, or only its row is
- * missing. Events still to be sent must not be lost, because a sender that outlives the crash would skip them.
+ * A crash of Postgres may lose the fact that an event was delivered: the event is then sent again, or only its row is
+ * missing. But events that are still to be sent must not be lost, because a sender that survives the crash would skip
+ * them.
  */
 export async function writeProgress(db: Db, lease: WebhookLease, progress: Progress): Promise<boolean> {
   const { health, rows } = progress
@@ -226,7 +233,8 @@ function toSeconds(ms: number | null): number | null {
 }
 
 /**
- * Makes each record's first waiting delivery due, unless another delivery of the record is pending. Returns how many.
+ * Makes each record's first waiting delivery due, unless another delivery of the record is pending. Returns the
+ * number of deliveries made due.
  */
 export async function releaseWaiting(
   db: Db,
@@ -252,8 +260,8 @@ export async function releaseWaiting(
 }
 
 /**
- * Reopens deliveries with a new round of retries. Deliveries of a record first wait and are then released one after
- * another.
+ * Reopens deliveries with a new round of retries. All of them wait first. Then the deliveries of a record are
+ * released one after another.
  *
  * Runs in the transaction of writeProgress, which has checked the lease.
  */
@@ -272,7 +280,7 @@ export async function reopenDeliveries(
   })
 }
 
-/** Stops deliveries to the endpoint until somebody resumes it. Returns false if it was not active. */
+/** Stops deliveries to the endpoint until somebody resumes it. Returns false if the endpoint was not active. */
 export async function stopWebhook(
   db: Db,
   { ledgerId, webhookId }: WebhookKey,
@@ -307,7 +315,7 @@ type Notice = {
   readonly notice: string
 }
 
-/** Adds notices that are due at once. Skips endpoints with WEBHOOK_NOTICES_OPEN_MAX waiting ones. */
+/** Adds notices that are due at once. An endpoint with WEBHOOK_NOTICES_OPEN_MAX waiting notices gets no further one. */
 export async function addNotices(db: Db, ledgerId: Uuid, notices: readonly Notice[]): Promise<void> {
   await db.query(
     `with added as (
@@ -336,10 +344,10 @@ type WebhookFigures = Readonly<
   Record<
     | 'active'
     | 'failing'
-    /** Age of the oldest failure streak of an active endpoint. */
+    /** Age of the oldest streak of failures among active endpoints. */
     | 'failingSeconds'
     | 'behind'
-    /** Endpoints with unread entries that may be sent to now, and the age of the oldest such entry. */
+    /** Endpoints that have unread entries and may be sent to now, and the age of the oldest such entry. */
     | 'waiting'
     | 'waitingSeconds'
     | 'paused'
@@ -353,7 +361,7 @@ type WebhookFigures = Readonly<
 /**
  * Counts endpoints of all ledgers by state, and measures the entries that active endpoints have not read.
  *
- * A streak without an attempt for WEBHOOK_FAILING_GAP_MS_MAX has ended.
+ * A streak of failures counts as ended after WEBHOOK_FAILING_GAP_MS_MAX without an attempt.
  */
 export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
   const { rows } = await db.query<Record<keyof WebhookFigures, string | number>>(
@@ -383,7 +391,7 @@ export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
   return Object.fromEntries(figures) as WebhookFigures
 }
 
-/** Counts pending, waiting and dead deliveries, each up to `most`, by index. */
+/** Counts pending, waiting and dead deliveries. Each count uses an index and stops at `most`. */
 export async function countWebhookDeliveries(
   db: Db,
   most: number,
@@ -391,7 +399,7 @@ export async function countWebhookDeliveries(
   const counted = (state: DeliveryState, index: string) => `(select count(*) from (
     select from tallystick.webhook_deliveries where state = '${state}' and ${index} limit $1
   ) d) as ${state}`
-  // The indexes' exact conditions. Otherwise Postgres would read the table.
+  // Each condition is exactly the condition of a partial index. Otherwise Postgres would read the whole table.
   const { rows } = await db.query<Record<'pending' | 'held' | 'dead', string>>(
     `select ${counted('pending', "state = 'pending'")}, ${counted('held', "state in ('pending', 'held')")},
        ${counted('dead', "state = 'dead'")}`,

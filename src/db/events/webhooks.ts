@@ -23,7 +23,7 @@ export type WebhookSettings = {
   readonly include: readonly string[]
 }
 
-/** Values of omitted settings, in the order of answers. `url` and `events` are never omitted. */
+/** Values of omitted settings, in the order in which answers list them. `url` and `events` are never omitted. */
 const DEFAULTS: WebhookSettings = { url: '', description: null, events: [], types: [], include: [] }
 
 const SETTING_NAMES = Object.keys(DEFAULTS) as (keyof WebhookSettings)[]
@@ -49,7 +49,7 @@ function settingsText(settings: SomeSettings): string {
   return JSON.stringify(Object.fromEntries(SETTING_NAMES.map((name) => [columnOf(name), settings[name]])))
 }
 
-/** `sealed` is encrypted under the master key. Servers never read it again. */
+/** A secret of an endpoint. `sealed` is encrypted under the master key. Servers write it and never read it. */
 type SealedSecret = {
   readonly secretId: Uuid
   readonly sealed: Uint8Array
@@ -78,7 +78,7 @@ export type WebhookRow = WebhookSettings & {
   readonly lastSuccessAt: Date | null
   readonly lastFailureAt: Date | null
   readonly recovery: { readonly nextSeq: number; readonly endSeq: number; readonly delivered: boolean } | null
-  /** Numbers of deliveries, each counted up to WEBHOOK_COUNT_MAX. */
+  /** Number of pending deliveries. It and the next two counts stop at WEBHOOK_COUNT_MAX. */
   readonly pending: number
   readonly held: number
   readonly dead: number
@@ -91,7 +91,10 @@ type WebhookColumns = Omit<WebhookRow, 'secrets' | 'recovery'> & {
   readonly recoverDelivered: boolean
 }
 
-/** `state` is written as in the partial indexes of webhook_deliveries, so that Postgres uses one of them. */
+/**
+ * SQL: counts deliveries in a state. `state` is written as in the partial indexes of webhook_deliveries, so that
+ * Postgres uses them.
+ */
 const countOf = (state: 'pending' | 'held' | 'dead') => `(select count(*) from (
       select from tallystick.webhook_deliveries d
       where d.ledger_id = w.ledger_id and d.webhook_id = w.webhook_id and d.state = '${state}' limit ${WEBHOOK_COUNT_MAX}
@@ -136,8 +139,8 @@ export async function listWebhooks(
 }
 
 /**
- * Creates the endpoint and returns its id, or returns the id of an identical endpoint. null: the ledger has reached
- * its limit.
+ * Creates the endpoint and returns its id. If an identical endpoint exists, returns its id. Returns null if the
+ * ledger has reached its limit.
  */
 export async function createWebhook(
   pool: pg.Pool,
@@ -163,7 +166,8 @@ export async function createWebhook(
 }
 
 /**
- * Changes the defined settings. `documents`: the change would include documents, which `mayIncludeDocuments` forbids.
+ * Changes the settings that are not undefined. Returns `documents` if the change would include documents and
+ * `mayIncludeDocuments` is false.
  */
 export async function changeWebhook(
   pool: pg.Pool,
@@ -184,7 +188,7 @@ export async function pauseWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uui
   return isFound(pool, 'tallystick.pause_webhook($1, $2)', [ledgerId, webhookId])
 }
 
-/** `skips`: unread events are not delivered. */
+/** Resumes deliveries. `skips`: events that the endpoint has not read are not delivered. */
 export async function resumeWebhook(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -199,7 +203,7 @@ export async function deleteWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uu
   return isFound(pool, 'tallystick.delete_webhook($1, $2)', [ledgerId, webhookId])
 }
 
-/** `full`: the endpoint has reached its limit of unexpired secrets. */
+/** Adds a new secret. Returns `full` if the endpoint has reached its limit of unexpired secrets. */
 export async function rotateWebhookSecret(
   pool: pg.Pool,
   ledgerId: Uuid,

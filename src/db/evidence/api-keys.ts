@@ -31,7 +31,8 @@ export const API_KEYS = signedTable<ApiKeyColumns>(
       },
     ]
   },
-  // No entry contains the key's name. Its secret is stored nowhere else.
+  // The key's name is replaced by its id, because no entry contains the name. The secret cannot be restored, because
+  // it is stored nowhere else.
   ({ keyId, agentId, scopes }, { predicate }) =>
     ({ agentId, name: formatId('key', keyId), scopes, expiresAt: predicate['expiresAt'] }) as EntryDetail,
 )

@@ -14,11 +14,11 @@ export type ChunkColumns = {
   readonly firstRecordId: Uuid
   readonly count: number
   readonly erasedSeq: number | null
-  /** Length of the content, which is transferred beside the columns. */
+  /** Length of the content. The content itself is passed beside the columns. */
   readonly contentBytes: number
 }
 
-/** The rows MUST pass through streamContent. */
+/** Evidence of chunks. The rows MUST have passed through streamContent. */
 export const BATCH_CHUNKS: Evidence<AuditedChunk, ChunkColumns> = {
   table: 'batch_chunks',
   isLarge: true,
@@ -31,7 +31,7 @@ export const BATCH_CHUNKS: Evidence<AuditedChunk, ChunkColumns> = {
   verify: verifyAbsent,
 }
 
-/** Keys of a chunk in hex, ascending, separated by spaces. */
+/** Keys of a chunk, in hex, sorted and separated by spaces. */
 export type ChunkKeyColumns = { readonly chunk: number; readonly keys: string }
 
 export const BATCH_KEYS: Evidence<{ seq: number; chunk: number; keys: string }, ChunkKeyColumns> = {

@@ -1,6 +1,6 @@
 import { signedTable } from './table.ts'
 
-/** Closures, as described by the entries that reopened the ledger. */
+/** Evidence of closures. The entry that reopened a ledger describes its closure. */
 export const CLOSURES = signedTable(
   'ledger_closures',
   `select restored_seq as seq, known_size, encode(known_chain, 'hex') as known_chain

@@ -1,7 +1,10 @@
 import type { ProofError } from '../../proof/error.ts'
 import { contradiction } from './contradiction.ts'
 
-/* Comparisons of columns with signed values. Each throws `columns_contradict_entries` and names the column. */
+/*
+ * Comparisons of columns with signed values. Each function throws `columns_contradict_entries`, with the column's
+ * name.
+ */
 
 export function compareRows<T extends object>(
   table: string,

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Counts the batches' records, as given in the rows of entries. */
+/** Counts the records of all batches, as the rows of entries state them. */
 export async function countItems(client: pg.ClientBase, ledgerId: Uuid): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     'select coalesce(sum(item_count), 0) as count from tallystick.entries where ledger_id = $1',
@@ -11,8 +11,8 @@ export async function countItems(client: pg.ClientBase, ledgerId: Uuid): Promise
 }
 
 /**
- * Counts the ledger's rows in a table whose rows are verified one by one elsewhere. A larger count shows additional
- * rows.
+ * Counts the ledger's rows in a table. Each expected row is verified elsewhere, so a larger count shows that there
+ * are additional rows.
  */
 export async function countRows(
   client: pg.ClientBase,

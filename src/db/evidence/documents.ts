@@ -16,9 +16,10 @@ export type AuditedDocument = {
 }
 
 /**
- * Compares only names and exact bytes. Number, subjects and digests are compared with the entry's line.
+ * Compares only the names and the exact bytes of documents. Their number, subjects and digests are compared with the
+ * entry's line.
  *
- * `isCanonical`: the digest covers the stored bytes, not only equivalent JSON.
+ * `isCanonical`: the digest covers the stored bytes and not only equivalent JSON.
  */
 export const DOCUMENTS: Evidence<
   AuditedDocument,

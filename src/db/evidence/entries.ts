@@ -18,7 +18,7 @@ import { type ShareColumns, signedShares } from './shared-records.ts'
 import { actorUuid, itemCountOf, microseconds, subjectUuid, versionOf } from './signed.ts'
 import { microsecondsOf } from './table.ts'
 
-/* Rows of entries, with the rows that are read along with each entry: the record's state and its shares. */
+/* An entry's row, with rows that are read together with it: the state of its record and its shares. */
 
 export type AuditedEntry = {
   seq: number
@@ -41,7 +41,7 @@ export type AuditedEntry = {
   gated: AuditedGatedRecord[] | null
   /** Peers with which the entry shares its record. */
   shares: ShareColumns[] | null
-  /** Kind, subject, actor, key and time of the entry after a registered statement. */
+  /** Kind, subject, actor, key and time of the next entry, if this entry is a registered statement; otherwise null. */
   registration: [string, Uuid | null, Uuid | null, Uuid | null, string] | null
 }
 
@@ -51,35 +51,39 @@ export type EntryRowColumns = {
   readonly itemCount: number | null
   readonly prevSeq: number | null
   readonly prevLeaf: string | null
-  /** Seq of the gated record's step before this one; null if the creation comes before this step. */
+  /** Seq of the gated record's step before this one; null: only the creation comes before this step. */
   readonly earlierStepSeq: number | null
   readonly actorId: string | null
   readonly keyId: string | null
   readonly signerKid: string | null
-  /** Whether the row of that key exists. Then the entry's line contains the key. */
+  /** Whether the row of the signer's key exists. If it does, the entry's line contains the key. */
   readonly hasSigner: boolean
   readonly recordedAtUs: string
-  /** The entry's gated record in its present state. */
+  /** The entry's gated record in its present state. Empty if the entry is about no gated record. */
   readonly gated: readonly GatedColumns[]
   readonly shares: readonly ShareColumns[]
-  /** Kind, subject, actor, key and time of the entry after a registered statement; null for other entries. */
+  /** Kind, subject, actor, key and time of the next entry, if this entry is a registered statement; otherwise null. */
   readonly registration: readonly unknown[] | null
 }
 
-/** SQL: true for a creation or a step, according to columns that are compared with the statement. */
+/**
+ * SQL: true for a creation or a step of a gated record. It uses columns that are themselves compared with the
+ * statement.
+ */
 const IS_OF_GATED = "(e.kind = 'record-created' or e.version > 1)"
 
 /**
- * SQL: the entries of a ledger with all that is compared with each.
+ * SQL: the entries of a ledger, each with everything that is compared with it.
  *
  * - `prev_leaf`: leaf of the entry at `prev_seq`, because the statement names it by leaf.
- * - `earlier_step_seq`: the record's previous step. A duplicate of an old entry, inserted again, would name an older
- *   one.
+ * - `earlier_step_seq`: the record's previous step. If an attacker inserts a copy of an old entry, it names an older
+ *   step.
  * - `gated`: rows of the entry's record.
  *
- * The previous step is found by version among the record's entries. For the greatest seq Postgres would read the
- * chain backwards, past all other records; so would a plan for `seq < e.seq` that was made on a small table. Both are
- * read in a `case`: over ten million notarizations each join would cost a microsecond.
+ * The previous step is found by version among the record's entries. A query for the greatest seq would make Postgres
+ * read the chain backwards, past all other records. A plan for `seq < e.seq` that was made on a small table would do
+ * the same. Both values are read in a `case`, because each join would cost a microsecond for each of ten million
+ * notarizations.
  */
 export const ENTRIES_BY_SEQ = `
   select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
@@ -135,7 +139,7 @@ export function entryRowColumns(entry: AuditedEntry): EntryRowColumns {
   }
 }
 
-/** Throws `columns_contradict_entries` and names the column. */
+/** Compares the entry's own row and its gated record. Throws `columns_contradict_entries`, with the column's name. */
 export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, sha256: Sha256): void {
   const { statement, step } = entry
   compare('entries', 'subject_id', columns.subjectId, subjectUuid(statement))
@@ -146,7 +150,8 @@ export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, s
     throw columnContradiction('entries', 'prev_seq', 'of no entry', 'a seq')
   compare('entries', 'actor_id', columns.actorId, actorUuid(statement, sha256))
   compare('entries', 'key_id', columns.keyId, statement.key === null ? null : parseId('key', statement.key))
-  // A server's kid has no row there: each row belongs to an entry that registers an agent's key.
+  // Null if the server signed: its kid has no row there, because each row belongs to an entry that registers an
+  // agent's key.
   const signerKid = columns.hasSigner ? toHex(entry.envelope.kid) : null
   compare('entries', 'signer_kid', columns.signerKid, signerKid)
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
@@ -155,8 +160,8 @@ export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, s
 }
 
 /**
- * Returns the leaf that the statement names as previous. An offer's previous entry is in the home's chain. A
- * registration's is the statement that it registers.
+ * Returns the leaf that the statement names as previous entry. Returns null for an offer, because its previous entry
+ * is in the home ledger's chain. For a registration it is the leaf of the registered statement.
  */
 function previousOf({ kind, subjects, predicate }: ParsedStatement): string | null {
   if (kind === 'statement-registered') return subjects[0].sha256

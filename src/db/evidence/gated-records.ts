@@ -12,12 +12,16 @@ import { agentUuid, microseconds, partyUuid, versionOf } from './signed.ts'
 import { microsecondsOf } from './table.ts'
 
 /*
- * A gated record's state is one row that every step rewrites. This file compares what a single entry can show.
+ * Compares the state of a gated record with one entry. The state is a single row that every step rewrites, so one
+ * entry can show only part of it.
  *
  * The number of revisions and the order of performer changes need earlier entries (src/verify/gated-states.ts).
  */
 
-/** State of a gated record, without column names because it is repeated for each of its entries. `tolerances`: hex. */
+/**
+ * State of a gated record. It has no column names, because it is repeated for each entry of the record. `tolerances`
+ * is hex.
+ */
 export type AuditedGatedRecord = [
   firstSeq: number,
   principalId: Uuid,
@@ -37,8 +41,8 @@ export type AuditedGatedRecord = [
 const OPEN = OPEN_STATES.map((state) => `'${state}'`).join(', ')
 
 /**
- * SQL: the state row, with the subject of its last entry. `state` is null if searches would not find the record by
- * it.
+ * SQL: the row with the state, and the subject of the record's last entry. If searches would not find the record by
+ * its state, `state` is null.
  */
 export const GATED_ROW = `json_build_array(g.first_seq, g.principal_id, g.performer_id, g.performer_remote, g.gate,
   ${microsecondsOf('g.deadline')}, g.max_revisions, encode(g.tolerances, 'hex'),
@@ -54,9 +58,9 @@ export type GatedColumns = {
   readonly gate: string
   readonly deadlineUs: string | null
   readonly maxRevisions: number
-  /** The bytes in hex. */
+  /** Tolerances in hex. */
   readonly tolerances: string | null
-  /** null: searches do not find the record by its state. */
+  /** State of the record; null: searches do not find the record by it. */
   readonly state: string | null
   readonly version: number
   readonly lastSeq: number
@@ -118,7 +122,7 @@ export function verifyGatedRows(
   verifyLast(statement, seq, row)
 }
 
-/** `prevSeq` and `earlierStepSeq` are from the entry's row. */
+/** Rows to verify. `prevSeq` and `earlierStepSeq` are from the entry's row. */
 type Rows = {
   readonly gated: readonly GatedColumns[]
   readonly prevSeq: number | null
@@ -144,7 +148,10 @@ type Terms = {
   readonly tolerances?: JsonObject
 }
 
-/** Verifies the step's party against the parties in the row, because the database trusts any appender. */
+/**
+ * Verifies the step's party against the parties in the row. This is needed because append_entries trusts the party
+ * that the appender states, and does not read the signed statement.
+ */
 function verifyParty(
   statement: ParsedStatement,
   { principalId, performerId, gate }: GatedColumns,
@@ -163,7 +170,10 @@ function verifyParty(
     compare('gated_records', 'principal_id', principalId, party)
 }
 
-/** Verifies that the row was not moved back. Its state can be compared only if this step is the newest. */
+/**
+ * Verifies that the row was not set back to an earlier step. The row's state is compared only if this step is the
+ * newest.
+ */
 function verifyLast(statement: ParsedStatement, seq: number, row: GatedColumns): void {
   if (row.lastSeq < seq) {
     throw contradiction(`gated_records.last_seq is ${row.lastSeq}, but the record has a step at seq ${seq}`)

@@ -9,11 +9,11 @@ export type IdempotencyColumns = {
   readonly actorId: string
   /** Whether the request's fingerprint was removed. */
   readonly isForgotten: boolean
-  /** Whether it should be: it is removed with the entry's first erased document. */
+  /** Whether the fingerprint should be removed. It is removed when the entry's first document is erased. */
   readonly isOfErased: boolean
 }
 
-/** Compares the owner and the number: a request has at most one key, which belongs to its actor. */
+/** Compares the actor of the key and the number of keys: a request has at most one key, which belongs to its actor. */
 export const IDEMPOTENCY_KEYS: Evidence<
   { seq: number; actorId: Uuid; isForgotten: boolean },
   IdempotencyColumns

@@ -18,7 +18,7 @@ export type OfferColumns = {
   readonly decidedSeq: number | null
 }
 
-/** Compares all but the outcome, which needs later entries (src/verify/peer-states.ts). */
+/** Compares all columns except the outcome. The outcome needs later entries (src/verify/peer-states.ts). */
 export const OFFERS: Evidence<OfferColumns & { seq: number }, OfferColumns> = {
   table: 'offers',
   sql: `select seq, peer_id, record_id, version, step, agent_id, encode(leaf, 'hex') as leaf, state, code, decided_seq

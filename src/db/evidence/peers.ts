@@ -9,9 +9,9 @@ import { compare, compareRows } from './compare.ts'
 import { contradiction } from './contradiction.ts'
 
 /*
- * Compares peerings, their keys and received types with the peerings that a verifier has rebuilt.
+ * Compares peerings, their keys and received types with the peerings that a verifier has rebuilt from entries.
  *
- * The progress of sending to a peer, and its answers, are not compared: they are no evidence of this chain.
+ * The progress of sending to a peer and the peer's answers are not compared, because this chain does not sign them.
  */
 
 export type AuditedPeer = {
@@ -30,7 +30,10 @@ export type AuditedPeer = {
   keys: readonly { kid: string; alg: string; spki: string; untilSeq: number | null }[] | null
 }
 
-/** Returns all peerings at once: at most some thousands. Keys are ordered by their end, in hex and base64. */
+/**
+ * Returns all peerings at once, because a ledger has at most some thousands. Keys are ordered by their end, with kids
+ * in hex and `spki` in base64.
+ */
 export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedPeer[]> {
   const { rows } = await client.query<AuditedPeer>(
     `select p.peer_id, p.role, p.state, p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake,
@@ -50,7 +53,7 @@ export type AuditedReceivedType = { peerId: Uuid; name: string; digest: Buffer; 
 export const RECEIVED_TYPES = `
   select peer_id, name, digest, definition from tallystick.received_types where ledger_id = $1 order by peer_id, digest`
 
-/** States of a peering without any entry, about which nothing was signed. */
+/** States that a peering without any entry may have. Nothing was signed about such a peering. */
 const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
 
 /** Verifies that each added peering has its row in the right state, and that no other row claims to be added. */
@@ -114,8 +117,8 @@ function keyRows({ keys }: PeeringState) {
 }
 
 /**
- * Verifies that a received type matches its digest and name and belongs to a peer. The record's entry names the
- * record's type.
+ * Verifies that a received type matches its digest and name and belongs to a peer. It does not verify that a record
+ * uses the type: the record's own entry names its type.
  */
 export function verifyReceivedType(
   { peerId, name, digest, definition }: AuditedReceivedType,

@@ -11,8 +11,8 @@ import { signedShares } from './shared-records.ts'
 import type { Evidence } from './table.ts'
 
 /*
- * Entries of other ledgers and their documents, as far as a single entry shows. The state of another ledger's record
- * needs earlier entries (src/verify/peer-states.ts).
+ * Compares entries of other ledgers and their documents, as far as a single entry allows. The state of another
+ * ledger's record needs earlier entries (src/verify/peer-states.ts).
  */
 
 export type AuditedReceived = {
@@ -27,7 +27,7 @@ export type AuditedReceived = {
   remote: RemoteColumns[] | null
 }
 
-/** State of another ledger's record, by its received entries. `leaf`: hex; `standing`: JSON. */
+/** State of another ledger's record after its received entries. `leaf` is hex, `standing` is JSON. */
 export type RemoteColumns = {
   readonly type: string
   readonly documents: string
@@ -39,7 +39,10 @@ export type RemoteColumns = {
   readonly lastSeq: number
 }
 
-/** Columns of another ledger's entry. Its envelope is in the entry's line. */
+/**
+ * Columns of another ledger's entry. The entry's envelope is not among them, because it is in the line of the entry
+ * that received it.
+ */
 export type ReceivedColumns = {
   readonly peerId: Uuid
   readonly remoteSeq: number
@@ -47,7 +50,7 @@ export type ReceivedColumns = {
   readonly recordId: Uuid | null
   readonly version: number | null
   readonly leaf: string
-  /** The entry's record, in its state after the last received entry. */
+  /** State of the entry's record after the last received entry. */
   readonly remote: readonly RemoteColumns[]
 }
 
@@ -82,7 +85,10 @@ export const RECEIVED_ENTRIES: Evidence<AuditedReceived, ReceivedColumns> = {
   },
 }
 
-/** Verifies that the row was not moved back. Its state can be compared only if this event is the newest. */
+/**
+ * Verifies that the row was not set back to an earlier event. The row's state is compared only if this event is the
+ * newest.
+ */
 function verifyRemote(
   rows: readonly RemoteColumns[],
   { peer, leaf, record }: { readonly peer: string; readonly leaf: string; readonly record: string | null },
@@ -116,25 +122,28 @@ type AuditedReceivedDocument = {
   content: Buffer | null
   referenceList: Buffer | null
   erasedSeq: number | null
-  /** Envelope that was received by the supposedly erasing entry. */
+  /** Envelope that was received by the entry at `erasedSeq`, which supposedly erased the document. */
   erasure: Buffer | null
 }
 
-/** Columns of a received document. Digests are computed from the stored bytes and salt; null if it is erased. */
+/**
+ * Columns of a received document. Digests are computed from the stored bytes and the salt; null if the document is
+ * erased.
+ */
 export type ReceivedDocumentColumns = {
   readonly subject: string
   readonly digest: string
   readonly contentDigest: string | null
   readonly referencesDigest: string | null
-  /** The document that its home has supposedly erased; null if it is not erased. */
+  /** The document that its home ledger has supposedly erased; null: the document is not erased. */
   readonly erased: { readonly subject: string; readonly seq: number } | null
-  /** Whether only some of its content is erased. */
+  /** Whether only part of the content was erased. */
   readonly isHalfErased: boolean
 }
 
 /**
- * Compares received documents: each has the digest that the other ledger signed, or was erased by it. Nobody has
- * signed that they were received.
+ * Compares received documents: each has the digest that the other ledger signed, or the other ledger has erased it.
+ * Missing documents are no contradiction, because nobody has signed that a document was received.
  */
 export const RECEIVED_DOCUMENTS: Evidence<AuditedReceivedDocument, ReceivedDocumentColumns> = {
   table: 'received_documents',
@@ -180,13 +189,16 @@ export const RECEIVED_DOCUMENTS: Evidence<AuditedReceivedDocument, ReceivedDocum
   },
 }
 
-/** Returns the document that the received envelope erased; a value that matches nothing if it is no erasure. */
+/**
+ * Returns the document that the received envelope erased. If the envelope is no erasure, returns a value that matches
+ * no document.
+ */
 function erasedBy(envelope: Buffer | null): { readonly subject: string; readonly seq: number } {
   try {
     const { kind, subjects, predicate } = parseStatement(parseEnvelope(envelope!).payload)
     if (kind === 'payload-erased') return { subject: subjects[0].name, seq: predicate['seq'] as number }
   } catch {
-    // A faulty envelope is reported at its own entry.
+    // A faulty envelope is reported when its own entry is verified.
   }
   return { subject: '', seq: -1 }
 }

@@ -35,31 +35,34 @@ type SignedRecordColumns = Omit<MemberColumns, 'occurredAtMs' | 'otherMembers'> 
   readonly type: string
   readonly actorId: string
   readonly occurredAtUs: string | null
-  /** Canonical JSON. */
+  /** Other members as canonical JSON. */
   readonly otherMembers: string | null
   readonly digest: string
 }
 
 export type RecordColumns = SignedRecordColumns & {
-  /** Whether the digest covers the payload's stored bytes, not only equivalent JSON. */
+  /** Whether the digest covers the payload's stored bytes and not only equivalent JSON. */
   readonly isCanonical: boolean
-  /** Digest of the stored bytes with the payload's salt; null if either is missing. */
+  /** Digest of the stored references with the payload's salt; null: references or salt are missing. */
   readonly referencesDigest: string | null
-  /** Whether the payload was erased but not everything stored with it. */
+  /** Whether the payload was erased but something that was stored with it was not. */
   readonly isHalfErased: boolean
-  /** Whether searches find the record by exactly its references. */
+  /** Whether searches by reference find the record by exactly its own references. */
   readonly isFoundByReferences: boolean
 }
 
-/** SQL: null for times that no statement can contain, such as `infinity`, of which the driver makes no Date. */
+/**
+ * SQL: null for times that no statement can contain. The driver makes no Date of such values, for example `infinity`.
+ */
 const timeOf = (column: string) =>
   `case when ${column} >= '0001-01-01Z' and ${column} < '10000-01-01Z' then ${column} end`
 
 /**
  * Compares the row of the record that the entry creates. Records of batches have no row (src/verify/verify-batch.ts).
  *
- * `searched_references` are the references by which searches find the record. They are read only if some should
- * exist; otherwise each of ten million records would cost an index access (see countRows).
+ * `searched_references` are the references by which searches find the record. They are read only if the record should
+ * have some, because otherwise each of ten million records would cost an index access. Additional ones are found by
+ * countRows.
  */
 export const RECORDS: Evidence<AuditedRecord, RecordColumns> = {
   table: 'records',
@@ -122,8 +125,8 @@ export const RECORDS: Evidence<AuditedRecord, RecordColumns> = {
 }
 
 /**
- * Returns the canonical text. A thief can store numbers that canonical JSON refuses, such as 1e400; the returned text
- * then matches no statement.
+ * Returns the canonical text. An attacker can store numbers that canonical JSON refuses, such as 1e400. The returned
+ * text then matches no statement.
  */
 function textOf(stored: NonNullable<AuditedRecord['otherMembers']>): string {
   try {
@@ -151,7 +154,8 @@ function signedRecords(statement: ParsedStatement): SignedRecordColumns[] {
 }
 
 /**
- * Returns the distinct references, sorted by bytes as Postgres' collation "C" does; null if the bytes are not a list.
+ * Returns the distinct references, sorted by bytes as Postgres' collation "C" sorts them; null: the bytes are no
+ * list.
  */
 function sortedReferences(list: Buffer | null): string[] | null {
   try {

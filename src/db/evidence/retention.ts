@@ -12,7 +12,9 @@ export const RETENTION_RULES = signedTable<Selected & { readonly days: number | 
   (rule) => rule,
 )
 
-/** Holds. For a standing hold, the selected records are those by which searches find it. */
+/**
+ * Evidence of holds. For a hold that was not lifted, the compared records are those by which searches find the hold.
+ */
 export const HOLDS = signedTable<
   Selected & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
 >(
@@ -33,7 +35,7 @@ export const HOLDS = signedTable<
   (hold) => hold,
 )
 
-/** `id` is the seq of the entry that set the hold. */
+/** Evidence of lifted holds. `id` is the seq of the entry that set the hold. */
 export const LIFTED_HOLDS = signedEnds(
   'holds.lifted_seq',
   `select lifted_seq as seq, seq as id from tallystick.holds

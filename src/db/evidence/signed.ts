@@ -4,7 +4,7 @@ import { ENTRY_KINDS, type EntryKind } from '../../proof/statement/kinds.ts'
 import { parseRemoteAgent, remoteAgentId } from '../../proof/statement/remote-agents.ts'
 import { type ParsedStatement, partyOf } from '../../proof/statement/statement.ts'
 
-/* Column values from signed statements, used for several tables. */
+/* Column values computed from signed statements. Several tables use them. */
 
 /** Returns the agent or key that an entry of this kind ends, which is its subject. */
 export function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind, prefix: IdPrefix): string[] {
@@ -14,8 +14,8 @@ export function endedIds({ kind, subjects }: ParsedStatement, ending: EntryKind,
 const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cmp', 'peer', 'stm']
 
 /**
- * Returns the subject's uuid. Types and entries of other ledgers have none. For an erased document it is the uuid of
- * the record or completion.
+ * Returns the subject's uuid; null for types and for entries of other ledgers, which have no uuid. For an erased
+ * document it is the uuid of the record or completion.
  */
 export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
   if (ENTRY_KINDS[kind].subjects[0] === 'entry') return null
@@ -24,13 +24,16 @@ export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
   return prefix ? parseId(prefix, id!) : null
 }
 
-/** Returns the version. A batch has version 1, like the records that it begins. */
+/**
+ * Returns the version; null: the entry is about no record. A batch has version 1, as have the records that it
+ * creates.
+ */
 export function versionOf({ kind, predicate }: ParsedStatement): number | null {
   if (kind === 'batch-notarized') return 1
   return ENTRY_KINDS[kind].movesRecord ? (predicate['version'] as number) : null
 }
 
-/** Returns the number of a batch's records; null: not a batch. */
+/** Returns the number of a batch's records; null: the entry is no batch. */
 export function itemCountOf({ kind, predicate }: ParsedStatement): number | null {
   return kind === 'batch-notarized' ? (predicate['count'] as number) : null
 }
@@ -43,7 +46,7 @@ export function actorUuid({ actor }: ParsedStatement, sha256: Sha256): Uuid | nu
   return agentUuid(actor, sha256)
 }
 
-/** Returns null for `system`. */
+/** Returns the agent's uuid; null for `system`. */
 export function agentUuid(name: string, sha256: Sha256): Uuid | null {
   if (name === 'system') return null
   return parseRemoteAgent(name) ? remoteAgentId(sha256, name) : parseId('agt', name)

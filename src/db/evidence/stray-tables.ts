@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { EVIDENCE } from './tables.ts'
 
 /**
- * Tables with ledgers' rows that are missing in EVIDENCE, because they are compared in other ways or along with such
- * a table.
+ * Tables with rows of ledgers that are not in EVIDENCE. They are compared in another way, or together with a table of
+ * EVIDENCE.
  */
 const OTHER_TABLES = [
   'entries',
@@ -28,9 +28,9 @@ const LEDGER_TABLES = new Set([
 ])
 
 /**
- * Returns tables with rows of a ledger without a chain, which no ledger's audit would read.
+ * Returns tables that have rows of a ledger without a chain. No ledger's audit would read these rows.
  *
- * Jumps from ledger to ledger along the primary keys. `skip`: tables that this login may not read.
+ * The query jumps from ledger to ledger along the primary keys. `skip`: tables that this login may not read.
  */
 export async function listStrayTables(client: pg.ClientBase, skip: readonly string[]): Promise<string[]> {
   const stray: string[] = []

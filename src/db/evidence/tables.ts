@@ -22,7 +22,7 @@ import { TYPES } from './types.ts'
 /**
  * Tables whose rows are explained by single entries, in the order of comparison.
  *
- * A table that is added here is read, compared, and checked for rows that belong to no ledger.
+ * To have a table read, compared, and checked for rows that belong to no ledger, add it here.
  */
 export const EVIDENCE = {
   offers: OFFERS,
@@ -54,15 +54,18 @@ export const EVIDENCE_NAMES = Object.keys(EVIDENCE) as EvidenceName[]
 
 export type EvidenceRow<Name extends EvidenceName> = Parameters<Tables[Name]['columns']>[0]
 
-/** All columns that the database has about one entry and its results, for the thread that compares them. */
+/**
+ * All columns that the database has about one entry and its results. They are passed to the thread that compares
+ * them.
+ */
 export type EntryColumns = EntryRowColumns & {
   readonly [Name in EvidenceName]: readonly ReturnType<Tables[Name]['columns']>[]
 } & {
-  /** null except for the first entry. */
+  /** Columns of the ledger, with its first entry; null with all other entries. */
   readonly ledger: LedgerColumns | null
 }
 
-/** Throws `columns_contradict_entries` and names the column. */
+/** Compares all columns with the entry. Throws `columns_contradict_entries`, with the column's name. */
 export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha256: Sha256): void {
   verifyEntryRow(entry, columns, sha256)
   compareRows('ledgers', columns.ledger ? [columns.ledger] : [], signedLedgers(entry.statement, sha256))

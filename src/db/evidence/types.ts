@@ -10,12 +10,12 @@ export type TypeColumns = {
   /** Hash of the definition's bytes. */
   readonly definition: string
   readonly gated: boolean
-  /** Whether the definition is gated; null if it is not a JSON object. */
+  /** Whether the definition is of a gated type; null: the definition is no JSON object. */
   readonly isDefinedGated: boolean | null
   readonly isDefinedAgentSigned: boolean | null
 }
 
-/** Compares types. The entry signs the definition's digest; the definition determines the rest of the row. */
+/** Compares types. The entry signs the digest of the definition. The definition determines the rest of the row. */
 export const TYPES: Evidence<TypeRow, TypeColumns> = {
   table: 'types',
   sql: `select registered_seq as seq, name, gated, definition, digest
@@ -39,7 +39,10 @@ export const TYPES: Evidence<TypeRow, TypeColumns> = {
   },
 }
 
-/** Reads the unverified text. Another check compares it with the signed digest. */
+/**
+ * Whether the definition has a member of this name; null: it is no JSON object. The text may be forged here: another
+ * check compares it with the signed digest.
+ */
 function hasMember(definition: Buffer, name: string): boolean | null {
   try {
     return Object.hasOwn(JSON.parse(definition.toString('utf8')) as object, name)

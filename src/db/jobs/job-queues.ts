@@ -5,7 +5,7 @@ import { type Db, serializeQueries } from '../connect/client.ts'
 import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type QueueRules } from './queues.ts'
 
-/** Our own schema name, because another application may use pg-boss' default, `pgboss`. */
+/** Schema of our own for pg-boss, because another application in the database may use pg-boss' default, `pgboss`. */
 export const JOBS_SCHEMA = 'tallystick_jobs'
 
 /** Arbitrary number, the same for all processes that migrate this database. */
@@ -15,23 +15,23 @@ const INDEX_WAIT_MS = 200
 /**
  * Upgrades the schema of pg-boss and all queues to this version of the code. Runs as their owner.
  *
- * pg-boss has its own transactions, so this does not run in the migration's. A session lock lets several processes
- * call it at once. If a call fails half-way, the next one completes its work. `worker`: the login that may then work
- * on jobs.
+ * pg-boss has its own transactions, so this does not run in the transaction of `migrate`. Several processes may call
+ * it at once, because it takes a session lock. If a call fails half-way, the next call completes the work. `worker`
+ * is the login that may then work on jobs.
  */
 export async function installJobQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])
   try {
     const boss = new PgBoss({
-      // Uses the session of `migrate` with its settings. A connection of pg-boss' own would have the database's
-      // settings.
+      // Uses the session of `migrate`, which has the settings that we need. A connection that pg-boss opens itself
+      // would have the database's settings.
       db: asJobsDatabase(serializeQueries(client)),
       schema: JOBS_SCHEMA,
       supervise: false,
       schedule: false,
       bamIntervalSeconds: 10,
     })
-    // The failure is also thrown. Without a listener it would end the process.
+    // pg-boss also throws this error. Without a listener the event would end the process.
     boss.on('error', () => {})
     try {
       await boss.start()
@@ -47,8 +47,8 @@ export async function installJobQueues(client: pg.ClientBase, worker: string): P
 }
 
 /**
- * Waits for indexes. A new pg-boss builds large indexes after its migration, one every 10 s, and only in a process
- * that may migrate, which is this one.
+ * Waits until pg-boss has built its indexes. A new version of pg-boss builds large indexes after its migration, one
+ * every 10 s. Only a process that may migrate builds them, which is this one.
  */
 async function finishIndexes(boss: PgBoss): Promise<void> {
   for (;;) {
@@ -68,14 +68,14 @@ async function ensureQueues(boss: PgBoss): Promise<void> {
   for (const [name, { deadLetter = DEAD_LETTER_QUEUE, ...rules }] of queues) {
     const options = deadLetter === null ? rules : { ...rules, deadLetter }
     await boss.createQueue(name, options)
-    // createQueue leaves an existing queue unchanged, which may have an earlier version's rules.
+    // createQueue leaves an existing queue unchanged, and that queue may have the rules of an earlier version.
     await boss.updateQueue(name, options)
   }
 }
 
 /**
- * Grants jobs to the worker's login alone, which cannot create any without the master key. `worker`: its escaped
- * name.
+ * Grants access to jobs to the worker's login alone. That login cannot create jobs without the master key. `worker`
+ * is its escaped name.
  */
 async function grantQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query(`
@@ -108,7 +108,7 @@ export function openJobs(db: Db, options: Pick<ConstructorOptions, 'schedule' | 
     schema: JOBS_SCHEMA,
     migrate: false,
     createSchema: false,
-    // The worker does not own the indexes.
+    // Off, because the worker's login does not own the indexes.
     reindex: false,
     maintenanceIntervalSeconds: JOB_DELETION_EVERY_SECONDS,
     db: asJobsDatabase(db),
@@ -124,15 +124,15 @@ export function asJobsDatabase(db: Db) {
 
 type QueueDepth = {
   readonly queue: string
-  /** Jobs before their first attempt, and jobs before a retry. */
+  /** Jobs that wait for their first attempt. */
   readonly waiting: number
   readonly retrying: number
   readonly working: number
-  /** Age of the oldest job that could start. */
+  /** Age of the oldest job that could start now. */
   readonly oldestSeconds: number
 }
 
-/** Counts jobs now. pg-boss's own figures are up to a minute old. */
+/** Counts jobs at this moment. pg-boss' own figures are up to a minute old. */
 export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
   const { rows } = await db.query<Record<keyof QueueDepth, string>>(
     `select q.name as queue, count(j.id) filter (where j.state = 'created') as waiting,
@@ -153,7 +153,7 @@ export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
   }))
 }
 
-/** Counts dead letters by their original queue, without those that an operator has retried. */
+/** Counts dead letters by their original queue. Dead letters that an operator has retried are left out. */
 export async function countDeadLetters(db: pg.Pool): Promise<Readonly<Record<string, number>>> {
   const { rows } = await db.query<{ queue: string; count: number }>(
     `select q.name as queue, count(j.id) as count
@@ -199,7 +199,10 @@ export async function listDeadLetters(db: pg.ClientBase, limit: number): Promise
   }))
 }
 
-/** Returns dead letters to their queues with all their retries. `ids` null: all. Returns how many. */
+/**
+ * Returns dead letters to their queues with all their retries. `ids` null: all dead letters. Returns the number of
+ * returned dead letters.
+ */
 export async function redriveDeadLetters(
   client: pg.ClientBase,
   ids: readonly string[] | null,

@@ -17,16 +17,17 @@ export type LeaseJobs<Queue extends QueueName, L extends Lease> = {
 export type EnqueueDeps = {
   readonly pool: pg.Pool
   readonly boss: PgBoss
-  /** Wakes this process's senders. Other processes poll once a second. */
+  /** Wakes the senders of this process. Senders of other processes poll once a second. */
   readonly wake: () => void
 }
 
 /**
- * Creates, in the transaction that takes the lease, a job for each unleased listener with work. Returns whether
- * another round should follow at once.
+ * Takes the leases of all free listeners that have work, and creates a job for each in the same transaction. Returns
+ * whether another round should follow at once.
  *
- * A job is a lease and not an event. Ten million events for a slow endpoint, or for a peer that was away for a day,
- * are a number in a cursor and delay nobody else (docs/decisions/0012-webhooks-follow-the-chain.md).
+ * A job represents a lease and not an event. If ten million events wait for a slow endpoint, or for a peer that was
+ * away for a day, they are just a number in a cursor and delay nobody else
+ * (docs/decisions/0012-webhooks-follow-the-chain.md).
  */
 export async function enqueueLeases<Queue extends QueueName, L extends Lease>(
   { pool, boss, wake }: EnqueueDeps,
@@ -49,7 +50,10 @@ export async function enqueueLeases<Queue extends QueueName, L extends Lease>(
   return taken === queuedMax
 }
 
-/** Counts the jobs that wait to start, up to `most`. A lease has a single attempt, so none waits for a retry. */
+/**
+ * Counts the jobs that wait to start, up to `most`. Jobs that wait for a retry do not occur, because the job of a
+ * lease has a single attempt.
+ */
 async function countQueued(client: pg.ClientBase, queue: QueueName, most: number): Promise<number> {
   const { rows } = await client.query<{ ready: number }>({
     name: 'count_queued_leases',

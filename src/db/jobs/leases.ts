@@ -3,32 +3,32 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
 /**
- * Leases of listeners: webhook endpoints and peerings. A listener has a row with a cursor.
+ * Leases of listeners. A listener is a webhook endpoint or a peering, and has a row with a cursor.
  *
- * While a job has the lease, no other job sends to the listener, and all writes name the job's id. A lease that
- * expires without its job, after a crash, is given to another job.
+ * While a job has the lease, no other job sends to the listener, and all writes name the job's id. After a crash of
+ * the job its lease expires, and another job gets it.
  *
  * The table of cursors has `job_id`, `leased_until` and `served_at`, the time when the last lease ended.
  */
 export type LeaseTable = {
-  /** Used in names of prepared statements. */
+  /** Name that becomes part of the names of prepared statements. */
   readonly name: string
   readonly cursors: string
   readonly id: string
   /** SQL: joins to cursors `c` that `hasWork` needs. */
   readonly joins: string
-  /** SQL over these tables: whether the listener has work and may be sent to. */
+  /** SQL over these tables: true if the listener has work and requests may be sent to it now. */
   readonly hasWork: string
   /**
-   * Maximum number of concurrent leases of one ledger, so that one with many slow listeners leaves some to others.
-   * null: no limit.
+   * Maximum number of concurrent leases of one ledger; null: no limit. It leaves leases to other ledgers if one
+   * ledger has many slow listeners.
    */
   readonly ofLedgerMax: number | null
 }
 
 export type Lease = { readonly ledgerId: Uuid; readonly jobId: string }
 
-/** SQL: the cursor row `c` of the lease ($1 to $3). */
+/** SQL: condition that row `row` is the cursor of the lease ($1 to $3). */
 function ofLease({ id }: LeaseTable, row = 'c'): string {
   return `${row}.ledger_id = $1 and ${row}.${id} = $2 and ${row}.job_id = $3`
 }
@@ -44,7 +44,7 @@ function waitingText({ cursors, id, joins, hasWork, ofLedgerMax }: LeaseTable): 
     where (c.job_id is null or c.leased_until < now()) and ${hasWork} ${ofLedger}`
 }
 
-/** Whether takeLeases would find a listener. Polled continuously, without a transaction. */
+/** Whether takeLeases would find a listener. Called continuously, without a transaction. */
 export async function hasWaiting(db: Db, table: LeaseTable): Promise<boolean> {
   const { rows } = await db.query<{ waiting: boolean }>({
     name: `has_waiting_${table.name}s`,
@@ -53,7 +53,7 @@ export async function hasWaiting(db: Db, table: LeaseTable): Promise<boolean> {
   return rows[0]!.waiting
 }
 
-/** Takes leases of unleased listeners with work. Those that have waited longest come first. */
+/** Takes leases of listeners that have work and no lease. Listeners that have waited longest come first. */
 export async function takeLeases<L extends Lease>(
   client: pg.ClientBase,
   table: LeaseTable,
@@ -76,8 +76,8 @@ export async function takeLeases<L extends Lease>(
 }
 
 /**
- * SQL of a CTE: renews the lease ($1 to $3) for $4 milliseconds and returns its cursor. No row if another job has the
- * lease.
+ * SQL of a CTE: renews the lease ($1 to $3) for $4 milliseconds and returns its cursor. Returns no row if another job
+ * has the lease.
  */
 export function renewText(table: LeaseTable): string {
   return `update tallystick.${table.cursors} x set leased_until = now() + $4 * interval '1 millisecond'
@@ -87,8 +87,8 @@ export function renewText(table: LeaseTable): string {
 /**
  * SQL: ends the lease ($1 to $3).
  *
- * Does not wait for the disk: a lease that comes back after a crash of Postgres expires by itself. `set`: further
- * changes of cursor `c`. `from`: tables that `set` uses.
+ * It does not wait for the disk, because a lease that comes back after a crash of Postgres expires by itself. `set`
+ * is SQL of further changes of cursor `c`, `from` are tables that `set` uses.
  */
 export function endText(table: LeaseTable, set: string, from = ''): string {
   return `update tallystick.${table.cursors} c set job_id = null, leased_until = null, served_at = clock_timestamp(), ${set}

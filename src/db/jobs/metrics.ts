@@ -6,7 +6,7 @@ import { readCounter, readingsOf, Tally } from '../../observe/metrics/readings.t
 import { countDeadLetters, countJobs } from './job-queues.ts'
 import { QUEUES, type QueueName } from './queues.ts'
 
-/** `failed`: will be retried. `dead`: was given up. */
+/** Result of an attempt. `failed`: the job will be tried again. `dead`: the job was given up. */
 export type JobResult = 'completed' | 'failed' | 'dead'
 /** Called with the results of one job or one batch of jobs, and their duration. */
 export type JobObserver = (queue: QueueName, results: readonly JobResult[], ms: number) => void

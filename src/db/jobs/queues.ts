@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { isId } from '../../proof/ids.ts'
 
 /*
- * The pg-boss queues and their payloads, shared by all that enqueue and work.
+ * The pg-boss queues and their payloads, for all code that creates jobs or works on them.
  *
- * Payloads have ids and never content: no signature covers a queue, and no erasure reaches it. `migrate` creates the
- * queues (src/db/jobs/job-queues.ts). worker/register.ts lists who works on them.
+ * Payloads have ids and never content, because no signature covers a queue and no erasure reaches it. `migrate`
+ * creates the queues (src/db/jobs/job-queues.ts). worker/register.ts lists who works on them.
  */
 
 /**
- * Queue of given-up jobs. Nothing works on it; an operator reads them and retries them
+ * Queue of jobs that were given up. No worker works on it. An operator reads them and retries them
  * (docs/runbooks/worker.md#jobs-were-given-up).
  */
 export const DEAD_LETTER_QUEUE = 'dead-letters'
@@ -24,17 +24,17 @@ export type QueueRules = {
   readonly retryDelay: number
   readonly retryBackoff: true
   readonly retryDelayMax: number
-  /** A job that runs for longer is considered lost. */
+  /** A job that runs for longer than this is considered lost. */
   readonly expireInSeconds: number
   /**
-   * A job without a heartbeat for so long is considered lost too, because its worker was killed. Absent: no
+   * A job without a heartbeat for this time is considered lost, because its worker was probably killed. Absent: no
    * heartbeat.
    */
   readonly heartbeatSeconds?: number
-  /** How long unstarted jobs and finished jobs are stored. */
+  /** How long jobs that never started are stored. `deleteAfterSeconds` is the same for finished jobs. */
   readonly retentionSeconds: number
   readonly deleteAfterSeconds: number
-  /** null: no dead letter, because a follower makes the job again. */
+  /** null: the queue has no dead letters, because a follower creates a lost job again. */
   readonly deadLetter?: null
 }
 
@@ -49,7 +49,7 @@ const RULES: QueueRules = {
   deleteAfterSeconds: 86_400,
 }
 
-/** Rules of leases. A failed or lost job is not retried, because the listener gets another one when the lease ends. */
+/** Rules of leases. A failed or lost job is not retried, because the listener gets another job when the lease ends. */
 const LEASE = {
   retryLimit: 0,
   retryDelay: 0,
@@ -69,8 +69,8 @@ export const QUEUES = {
   /**
    * Verifies one completion.
    *
-   * There may be hundreds a second, so finished jobs are deleted soon. The first retry comes after seconds, because
-   * somebody waits. The last comes ten minutes later, when an unreachable database may be back.
+   * There may be hundreds of jobs per second, so finished jobs are deleted soon. The first retry comes after seconds,
+   * because somebody is waiting. The last retry comes ten minutes later, when an unreachable database may be back.
    */
   'verify-completion': {
     ...RULES,
@@ -82,7 +82,7 @@ export const QUEUES = {
   },
   /** Delivers to an endpoint under a lease (src/outside/webhooks/enqueue.ts). Deliveries have their own retries. */
   'deliver-webhook': LEASE,
-  /** Drains to a peering under a lease. Requests have their own retries. */
+  /** Sends to a peer under a lease. Requests have their own retries. */
   'drain-peer': { ...LEASE, expireInSeconds: 86_399 },
 } as const satisfies Record<string, QueueRules>
 

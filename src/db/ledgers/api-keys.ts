@@ -39,14 +39,14 @@ type ApiKeyColumns = {
 }
 
 /**
- * Returns the keys with these secrets, in order, each with its secret's own end. null: no such key, or the key is
- * revoked or its agent disabled.
+ * Returns the keys with these secrets, in the order of `secrets`. Each has its own secret's expiry. Returns null for
+ * a key that does not exist, is revoked, or whose agent is disabled.
  */
 export async function findApiKeys(
   pool: pg.Pool,
   secrets: readonly SecretHash[],
 ): Promise<(ApiKeyRow | null)[]> {
-  // `offset 0`: each secret takes one step along the primary key, whatever size the planner assumes for the array.
+  // `offset 0` makes Postgres look up each secret by primary key, whatever size the planner assumes for the array.
   const { rows } = await pool.query<ApiKeyColumns>({
     name: 'find_api_keys',
     text: `select w.ix, k.key_id, k.agent_id, k.scopes, s.mac, s.expires_at, l.issuer, h.envelope_kid,
@@ -96,11 +96,11 @@ export type KeyRow = {
   readonly rateLimit: RateLimit | null
   readonly otlp: OtlpRow | null
   readonly secrets: readonly KeySecretRow[]
-  /** Key whose caller created this key; null: `system`. */
+  /** The API key that was used to create this key; null: `system` created it. */
   readonly madeBy: Uuid | null
 }
 
-/** `secretHash` and `mac` are from the server. `expiresAtMs`: this secret's own end. */
+/** A secret of a key. The server made `secretHash` and `mac`. `expiresAtMs` is the expiry of this secret alone. */
 export type KeySecretRow = {
   readonly secretHash: Buffer
   readonly mac: Buffer
@@ -122,7 +122,7 @@ type KeyColumns = {
   madeBy: Uuid | null
 }
 
-// SQL: API keys with their secrets. Times have whole milliseconds, because this server wrote them.
+// SQL: API keys with their secrets. Their times are whole milliseconds, because this server wrote them.
 const SELECT_KEYS = `select k.key_id, k.agent_id, k.name, k.scopes, k.expires_at, k.rate_limit_per_second, k.rate_limit_burst,
     k.otlp, c.recorded_at as created_at, c.key_id as made_by,
     r.recorded_at as revoked_at, coalesce(s.secrets, '[]') as secrets
@@ -144,7 +144,7 @@ export async function findKey(pool: pg.Pool, ledgerId: Uuid, keyId: Uuid): Promi
   return rows[0] ? toKeyRow(rows[0]) : null
 }
 
-/** Lists keys ordered by id, after `after`; `agentId` null: of all agents. */
+/** Lists keys ordered by id, after `after`. `agentId` null means keys of all agents. */
 export async function listKeys(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -169,8 +169,8 @@ type KeyMakerRow = {
 /**
  * Lists keys with the keys that created them, in order of creation, after entry `afterSeq`.
  *
- * Each page sorts the ledger's keys, because no index has this order. It is called for clean-ups, and a ledger has
- * few keys.
+ * Each page sorts the ledger's keys, because no index has this order. That is fast enough, because a ledger has few
+ * keys and only clean-ups call it.
  */
 export async function listKeyMakers(
   pool: pg.Pool,
@@ -189,7 +189,10 @@ export async function listKeyMakers(
   return rows
 }
 
-/** Replaces the key's secrets by `secrets`. Returns false, without a change, if they are no longer `found`. */
+/**
+ * Replaces the key's secrets by `secrets`. If the stored secrets differ from `found`, changes nothing and returns
+ * false.
+ */
 export async function replaceKeySecrets(
   pool: pg.Pool,
   ledgerId: Uuid,

@@ -1,7 +1,7 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A fault that verification found in a ledger. `seq` null: it is about the whole ledger. */
+/** A fault that verification found in a ledger. `seq` is null if the fault is about the whole ledger. */
 export type LedgerFault = {
   readonly foundBy: 'follower' | 'audit'
   readonly seq: number | null
@@ -33,7 +33,7 @@ export async function listOpenFaults(db: Db, limit: number): Promise<OpenFault[]
   return rows
 }
 
-/** Returns those of the ledgers that have an open fault. */
+/** Returns those of the given ledgers that have an open fault. */
 export async function listFaulty(db: Db, ledgerIds: readonly Uuid[]): Promise<ReadonlySet<string>> {
   const { rows } = await db.query<{ ledgerId: Uuid }>({
     name: 'list_faulty',
@@ -50,7 +50,7 @@ export async function countOpenFaults(db: Db): Promise<number> {
   return rows[0]!.count
 }
 
-/** Clears the ledger's open fault, as the owner. Returns false if there is none. */
+/** Clears the ledger's open fault, as the owner. Returns false if the ledger has no open fault. */
 export async function clearFault(db: Db, ledgerId: Uuid, note: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update tallystick.ledger_faults set cleared_at = now(), cleared_note = $2

@@ -12,7 +12,7 @@ type LedgerRow = {
   readonly noteKey: PublicKey
 }
 
-/** Throws if there is no such ledger. */
+/** Returns the definition of the ledger. Throws if the ledger does not exist. */
 export async function getLedger(db: Db, ledgerId: Uuid): Promise<LedgerRow> {
   const { rows } = await db.query<{ name: string; issuer: string; origin: string; spki: Buffer }>(
     `select l.name, l.issuer, l.origin, k.spki
@@ -36,12 +36,12 @@ export type LedgerSummaryRow = {
   readonly issuer: string
   readonly origin: string
   readonly size: number
-  /** Why the ledger takes no entries; null: it takes them. */
+  /** Why the ledger takes no entries; null: it takes entries. */
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   readonly rateLimit: RateLimit | null
   /** Who may read the tiles: holders of a key of the ledger, or anybody. */
   readonly tiles: 'key' | 'public'
-  /** Open fault. The ledger gets no checkpoints until an operator clears it. */
+  /** Open fault; null: there is none. With a fault the ledger gets no checkpoints until an operator clears it. */
   readonly fault: { readonly seq: number | null; readonly code: string; readonly foundAt: string } | null
 }
 
@@ -88,8 +88,8 @@ export async function listLedgerSummaries(
 }
 
 /**
- * Freezes or unfreezes a ledger. Returns false if nothing changed: it was in that state, is closed for another
- * reason, or does not exist.
+ * Freezes or unfreezes a ledger. Returns false if nothing changed, because the ledger was already in that state, is
+ * closed for another reason, or does not exist.
  */
 export async function setLedgerFrozen(pool: pg.Pool, ledgerId: Uuid, frozen: boolean): Promise<boolean> {
   const { rows } = await pool.query<{ changed: boolean }>(
@@ -126,7 +126,7 @@ export async function listPublicLedgers(pool: pg.Pool): Promise<ReadonlySet<Uuid
   return new Set(rows.map(({ ledgerId }) => ledgerId))
 }
 
-/** Sets who may read the ledger's tiles. `full`: `publicMax` other ledgers are public already. */
+/** Sets whether anybody may read the ledger's tiles. Returns `full` if `publicMax` other ledgers are public already. */
 export async function setLedgerPublic(
   pool: pg.Pool,
   ledgerId: Uuid,

@@ -4,16 +4,16 @@ import type { Db } from '../connect/client.ts'
 import { withTransaction } from '../connect/transaction.ts'
 
 /*
- * SQL of `move-ledger`, which moves a ledger to another database as owner of both.
+ * SQL of `move-ledger`, which moves a ledger to another database. It runs as the owner of both databases.
  *
- * It finds tables in the catalog: the primary key of every tenant table begins with ledger_id. So no new table can be
- * forgotten.
+ * The tables are found in the catalog: the primary key of every table of ledgers begins with ledger_id. So no new
+ * table can be forgotten.
  */
 
 const ROWS_PER_COPY = 64
 /**
- * Chunks of batches per round trip. Each may have 4 MiB, as text 8 MiB, with several copies at a time in both
- * processes.
+ * Chunks of batches per round trip. A chunk may have 4 MiB, which is 8 MiB as text, and both processes have several
+ * copies in memory.
  */
 const CHUNKS_PER_COPY = 8
 /** Arbitrary number, the same for all processes that move ledgers from or to this database. */
@@ -26,7 +26,7 @@ export function isRefusedWhileMoving(error: Error): boolean {
   return (error as pg.DatabaseError).constraint === 'ledger_moving'
 }
 
-/** State of a ledger in one of the databases; null: it has no such ledger. */
+/** State of a ledger in one of the databases; null: the database does not have the ledger. */
 export type LedgerState = {
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   readonly size: number
@@ -49,7 +49,7 @@ export async function lockMoves(client: pg.ClientBase): Promise<void> {
     throw new Error('another move-ledger is running in this database: wait until it has ended')
 }
 
-/** Changes the ledger's state from one of `from` to `to`. Throws if it is in neither. */
+/** Changes the ledger's state from one of `from` to `to`. Throws if the ledger is in none of the states `from`. */
 export async function setClosed(
   client: pg.ClientBase,
   ledgerId: Uuid,
@@ -66,7 +66,10 @@ export async function setClosed(
   if (!now || now.closed !== to) throw new Error('another process opened or closed the ledger meanwhile')
 }
 
-/** Waits until all transactions that began to write before now have ended. None can then add to the ledger. */
+/**
+ * Waits until all transactions that began to write before this call have ended. After that no transaction can add to
+ * the closed ledger.
+ */
 export async function waitForWriters(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ xid: string }>(
     'select pg_snapshot_xmax(pg_current_snapshot())::text as xid',
@@ -99,8 +102,8 @@ export async function listTenantTables(db: Db): Promise<TenantTable[]> {
 }
 
 /**
- * Returns the count of the ledger's rows and a sum of digests over their text. Equal rows have equal results.
- * `where`: condition on the rows.
+ * Returns the number of the ledger's rows and a sum of digests over their text. Equal rows give equal results.
+ * `where` is a condition on the rows.
  */
 export async function digestRows(
   db: Db,
@@ -118,10 +121,10 @@ export async function digestRows(
 }
 
 /**
- * Copies all rows of the ledger byte for byte and replaces rows of an earlier move. Returns the number of rows.
+ * Copies all rows of the ledger byte for byte. Replaces rows of an earlier move. Returns the number of rows.
  *
- * Uses one transaction at the target, with triggers off: they would check old rows by the rules for new ones. The
- * copied ledger is in state `moving`.
+ * Uses one transaction at the target, with triggers off, because triggers would check old rows by the rules for new
+ * ones. The copied ledger is in state `moving`.
  */
 export async function copyLedger(
   source: pg.ClientBase,
@@ -175,7 +178,7 @@ export async function deleteLedger(client: pg.ClientBase, ledgerId: Uuid): Promi
   })
 }
 
-/** Throws unless the ledger is closed here because it is moving or has moved. */
+/** Removes the ledger's rows. Throws if the ledger is here and not closed as moving or moved. */
 async function deleteRows(
   client: pg.ClientBase,
   tables: readonly TenantTable[],
@@ -220,8 +223,8 @@ async function copyServerKeys(source: pg.ClientBase, target: pg.ClientBase): Pro
 }
 
 /**
- * Whether the target has retired the key that must sign the ledger's next entry. Its servers would never open that
- * key.
+ * Whether the target has retired the key that must sign the ledger's next entry. If so, the target's servers would
+ * never open that key.
  */
 export async function isKeyRetired(
   source: pg.ClientBase,
@@ -239,7 +242,10 @@ export async function isKeyRetired(
   return rowCount === 1
 }
 
-/** Replaces the keys of a new deployment without ledgers by those of another one. Throws if the target has ledgers. */
+/**
+ * Replaces the server keys of a new deployment by those of another deployment. Throws if the new deployment has
+ * ledgers.
+ */
 export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBase): Promise<void> {
   await withTransaction(target, async () => {
     await target.query('lock table tallystick.chain_heads in exclusive mode')
@@ -268,9 +274,9 @@ export async function readCompatibility(
 }
 
 /**
- * Opens the copied ledger, which is in this database from this commit on.
+ * Opens the copied ledger. From this commit on the ledger belongs to this database.
  *
- * Jobs and leases of the source's worker are cleared, because they mean nothing here. Their work begins again.
+ * Jobs and leases of the source's worker are cleared, because they mean nothing here. Their work starts again.
  */
 export async function activateLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
   await withTransaction(client, async () => {

@@ -8,7 +8,7 @@ export type OtlpRow = {
   readonly rest: 'reject' | 'drop'
 }
 
-/** Returns false if the ledger has no such key. */
+/** Sets what the key accepts over OTLP. Returns false if the ledger has no such key. */
 export async function setKeyOtlp(
   pool: pg.Pool,
   ledgerId: Uuid,

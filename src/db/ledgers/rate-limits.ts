@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Long-term rate, and the number of requests possible at once after a pause. */
+/** Requests per second in the long run, and the number of requests that are possible at once after a pause. */
 export type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
 
-/** Returns false if there is no such ledger. */
+/** Sets the ledger's limit. Returns false if the ledger does not exist. */
 export async function setLedgerRateLimit(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -17,7 +17,7 @@ export async function setLedgerRateLimit(
   return rows[0]!.found
 }
 
-/** Returns false if the ledger has no such key. */
+/** Sets the key's limit. Returns false if the ledger has no such key. */
 export async function setKeyRateLimit(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -31,7 +31,7 @@ export async function setKeyRateLimit(
   return rows[0]!.found
 }
 
-/** Reads the columns `rate_limit_per_second` and `rate_limit_burst`, which are set both or neither. */
+/** Reads the columns `rate_limit_per_second` and `rate_limit_burst`. Either both are set or neither. */
 export function toRateLimit(requestsPerSecond: number | null, burst: number | null): RateLimit | null {
   return requestsPerSecond === null || burst === null ? null : { requestsPerSecond, burst }
 }

@@ -4,21 +4,25 @@ import { ARGUMENTS, column, type EntryRow, encodeArguments } from '../chain/appe
 import { bytea, encodeColumn, int8, uuid } from '../connect/binary-array.ts'
 
 /*
- * Writes entries and their rows when a ledger is restored from its archive (restoring.ts). Uses the SQL function that
- * also writes for append_entries.
+ * Writes entries and their rows when a ledger is restored from its archive (restoring.ts). It uses the SQL function
+ * that also writes for append_entries.
  *
- * An erased document first has an empty row with its record or step. Its erasure follows in the same transaction.
+ * A record or step whose document was erased first gets an empty document row. The erasure of that row follows in the
+ * same transaction.
  */
 
-/** An entry as append_entries had it, without values that no entry contains, and with its position in the chain. */
+/**
+ * An entry as it was passed to append_entries, without values that no entry contains, and with its position in the
+ * chain.
+ */
 export type RestoredEntry = Omit<EntryRow, 'ledgerId'> & {
   readonly seq: number
   readonly chain: Uint8Array
-  /** The lost state that a `ledger-restored` acknowledges; null for other kinds. */
+  /** The lost state that a `ledger-restored` entry acknowledges; null for other kinds. */
   readonly known: { readonly size: number; readonly chain: Uint8Array } | null
 }
 
-/** Arguments of write_entries that append_entries computes. */
+/** Arguments of write_entries that append_entries computes itself. */
 const DECIDED = {
   seqs: column(int8, (e: PositionedEntry) => e.seq),
   chains: column(bytea, (e: PositionedEntry) => e.chain),
@@ -27,7 +31,7 @@ const DECIDED = {
 }
 type PositionedEntry = RestoredEntry & { readonly prevSeq: number | null }
 
-/** False for arguments that only serve append_entries' decisions and are not stored. */
+/** False for arguments that append_entries needs only for its decisions and does not store. */
 const isWritten = (name: string) => name !== 'kids' && name !== 'unseen_befores'
 
 const ARGUMENTS_SENT = [
@@ -41,10 +45,10 @@ const WRITE_ENTRIES = {
 }
 
 /**
- * Writes the ledger's next entries and all rows that they explain. Entries of the kinds in STANDS_ALONE must come one
- * by one.
+ * Writes the ledger's next entries and all rows that follow from them. Each entry of a kind in STANDS_ALONE needs a
+ * call of its own.
  *
- * Throws the error of a violated constraint for rows that no append could have made.
+ * If no append could have made a row, throws the error of the violated constraint.
  */
 export async function restoreEntries(
   client: pg.ClientBase,
@@ -82,8 +86,8 @@ export const STANDS_ALONE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Adds to each entry the seq of the record's previous step: from these entries, or from the record's present state.
- * For a registration it is the seq of its statement.
+ * Adds to each entry the seq of the record's previous step. The step is among these entries, or is found by the
+ * record's present state. For a registration it is the seq of its statement.
  */
 async function addPositions(
   client: pg.ClientBase,
@@ -122,8 +126,8 @@ export async function insertClosure(
 }
 
 /**
- * Carries erasures out. Restored chunks have digests instead of erased payloads from the start, so only the erasing
- * entry is stored. Empty rows lose their remaining content.
+ * Carries out erasures. Restored chunks contain digests instead of erased payloads from the start, so for them only
+ * the erasing entry is stored. Empty rows lose their remaining content.
  */
 async function eraseDocuments(client: pg.ClientBase, ledgerId: Uuid, seqs: readonly number[]): Promise<void> {
   if (seqs.length === 0) return

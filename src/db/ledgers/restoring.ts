@@ -5,8 +5,8 @@ import type { Db } from '../connect/client.ts'
 import { insertClosure } from './restored-entries.ts'
 
 /*
- * SQL of `restore-archive`, as owner. Triggers fire as for any append, so the database checks the rows against each
- * other again.
+ * SQL of `restore-archive`. Runs as the owner. Triggers fire as for any append, so the database checks the rows
+ * against each other again.
  */
 
 type RestoredServerKey = {
@@ -14,15 +14,15 @@ type RestoredServerKey = {
   readonly use: 'envelope' | 'note'
   readonly alg: string
   readonly spki: Uint8Array
-  /** ISO 8601. */
+  /** Time in ISO 8601, as are the next two. */
   readonly activatedAt: string | null
   readonly retiredAt: string | null
   readonly compromisedAt: string | null
 }
 
 /**
- * Inserts a public key that the database lacks. It is marked as retired, because its private key is unknown and no
- * ledger may be moved to it.
+ * Inserts a public key that the database lacks. The key is marked as retired, because its private key is unknown and
+ * no ledger may be moved to it.
  */
 export async function restoreServerKey(
   client: pg.ClientBase,
@@ -53,14 +53,14 @@ export async function findOwnKeys(
 }
 
 /**
- * Forbids sequential scans until the transaction ends. A cached plan made for empty tables would read whole tables
- * for each row.
+ * Forbids sequential scans until the transaction ends. Otherwise a cached plan made for empty tables would read whole
+ * tables for each row.
  */
 export async function planForGrowth(client: pg.ClientBase): Promise<void> {
   await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
 }
 
-/** Creates the head of a ledger without entries. Returns false if the database has the ledger. */
+/** Creates the head of a ledger without entries. Returns false if the database already has the ledger. */
 export async function beginLedger(client: pg.ClientBase, ledgerId: Uuid, kid: Uint8Array): Promise<boolean> {
   const { rowCount } = await client.query(
     `insert into tallystick.chain_heads (ledger_id, size, chain, envelope_kid)
@@ -71,18 +71,18 @@ export async function beginLedger(client: pg.ClientBase, ledgerId: Uuid, kid: Ui
   return rowCount === 1
 }
 
-/** A checkpoint of the ledger, with its note without cosignatures, and the cosignatures in order. */
+/** A checkpoint of the ledger. `note` has no cosignatures; they are listed in order in `cosignatures`. */
 export type RestoredCheckpoint = {
   readonly size: number
   readonly root: Uint8Array
   readonly chain: Uint8Array
   readonly note: string
-  /** `kid`: any 32 bytes that are unique for the witness. */
+  /** `kid` may be any 32 bytes that are unique for the witness. */
   readonly cosignatures: readonly { readonly kid: Uint8Array; readonly line: string }[]
 }
 
 /**
- * Inserts a checkpoint and its cosignatures. Their time is that of the last covered entry, because notes contain no
+ * Inserts a checkpoint and its cosignatures. They get the time of the last covered entry, because notes contain no
  * time.
  */
 export async function restoreCheckpoint(
@@ -128,7 +128,10 @@ export async function restoreArchive(
     )
 }
 
-/** Closes the ledger because it lacks entries that are known, until an operator acknowledges that. */
+/**
+ * Closes the ledger because entries that are known to exist are missing. It stays closed until an operator
+ * acknowledges the loss.
+ */
 export async function closeRestored(
   client: pg.ClientBase,
   ledgerId: Uuid,
@@ -138,7 +141,10 @@ export async function closeRestored(
   await client.query("update tallystick.chain_heads set closed = 'restored' where ledger_id = $1", [ledgerId])
 }
 
-/** Returns a valid key of the ledger: with the most scopes, then the newest. null: none. */
+/**
+ * Returns a valid key of the ledger; null: the ledger has none. Of several keys it returns the one with the most
+ * scopes, and among those the newest.
+ */
 export async function findValidKey(
   client: pg.ClientBase,
   ledgerId: Uuid,

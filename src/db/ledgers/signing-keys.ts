@@ -20,7 +20,7 @@ const SELECT_KEYS = `select k.kid, k.alg, k.spki, k.required, k.registered_seq, 
   join tallystick.entries r on r.ledger_id = k.ledger_id and r.seq = k.registered_seq
   left join tallystick.entries x on x.ledger_id = k.ledger_id and x.seq = k.revoked_seq`
 
-/** Returns the agent's key; null: none with that kid. `kid` may be any text. */
+/** Returns the agent's key; null: the agent has no key with that kid. `kid` may be any text. */
 export async function findSigningKey(
   pool: Db,
   ledgerId: Uuid,
@@ -57,7 +57,7 @@ type EarlierKey = Pick<SigningKeyRow, 'kid' | 'alg' | 'spki' | 'required'> & {
   readonly revokedSeq: number | null
 }
 
-/** Lists the keys of all agents that entries before `seq` registered, in their state at that time. */
+/** Lists the keys of all agents that entries before `seq` registered. Each key is returned as it was at `seq`. */
 export async function listKeysBefore(
   client: pg.ClientBase,
   ledgerId: Uuid,

@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A registered statement with its entry. `registeredAt`: by the clock of the server that took it. */
+/** A registered statement with its entry. `registeredAt` is by the clock of the server that accepted the statement. */
 export type StatementRow = {
   readonly statementId: Uuid
   readonly seq: number
@@ -35,7 +35,10 @@ export async function findStatement(
   return rows[0] ?? null
 }
 
-/** Lists statements newest first. A filter that is null matches all. `before`: only smaller seqs. */
+/**
+ * Lists statements, newest first. A filter that is null matches all statements. `before`: only statements with a
+ * smaller seq; null: all.
+ */
 export async function listStatements(
   pool: Db,
   ledgerId: Uuid,
@@ -56,7 +59,7 @@ export async function listStatements(
   return rows
 }
 
-/** Returns the entry that set the ledger's newest registration policy; null: none. */
+/** Returns the entry that set the ledger's newest registration policy; null: the ledger has no policy. */
 export async function findPolicyEntry(
   pool: Db,
   ledgerId: Uuid,

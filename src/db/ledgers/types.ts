@@ -2,10 +2,10 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
 export type TypeRow = {
-  /** name/version */
+  /** Name with version: `name/version`. */
   readonly name: string
   readonly gated: boolean
-  /** Canonical JSON. */
+  /** Definition as canonical JSON. */
   readonly definition: string
   readonly digest: string
   readonly registeredAt: string
@@ -55,8 +55,8 @@ export async function findType(pool: Db, ledgerId: Uuid, name: string): Promise<
 }
 
 /**
- * Returns the definition, as canonical JSON, of the type that the entry at `seq` registered; null: it registered
- * none.
+ * Returns the definition, as canonical JSON, of the type that the entry at `seq` registered; null: the entry
+ * registered no type.
  */
 export async function findDefinition(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer | null> {
   const { rows } = await db.query<{ definition: Buffer }>(
@@ -73,7 +73,7 @@ export type TypeSummaryRow = {
   readonly registeredAt: string
 }
 
-/** Lists types in ASCII order of their names, after `after`. `name` without a version selects all versions. */
+/** Lists types in ASCII order of their names, after `after`. If `name` has no version, all versions are listed. */
 export async function listTypes(
   pool: Db,
   ledgerId: Uuid,

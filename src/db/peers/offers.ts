@@ -2,7 +2,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { NEWEST_OFFER, type OfferColumns } from './remote-records.ts'
 
-/** A record shared with a peer: this ledger's (`home`) or the peer's (`guest`). */
+/** A record shared with a peer. `home`: the record is of this ledger. `guest`: the record is of the peer. */
 export type SharedRecordRow = {
   role: 'home' | 'guest'
   recordId: Uuid
@@ -10,11 +10,11 @@ export type SharedRecordRow = {
   type: string
   state: string
   version: number
-  /** The home's first entry, for a record of the peer. */
+  /** For a record of the peer: the entry of the home ledger that created it. Otherwise null. */
   created: Buffer | null
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
-/** Last position of the previous page. Both sides may claim a record of the same id. */
+/** Last position of the previous page. It includes the role, because both sides may have a record with the same id. */
 type SharedPosition = { readonly recordId: Uuid; readonly role: SharedRecordRow['role'] }
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
@@ -24,8 +24,8 @@ const NO_OFFER = `null::int8 as offer_seq, null::text as offer_state, null::text
   null::uuid as offer_completion_id`
 
 /**
- * SQL: records shared over peering $2 of ledger $1, selected by `where`. Reads both directions by index, at most one
- * page each.
+ * SQL: records shared over peering $2 of ledger $1, selected by `where`. Both directions are read by index, at most
+ * one page each.
  */
 const sharedRecords = (where: (id: string, role: string) => string) => `
   (select 'home' as role, s.record_id, s.documents, w.type, g.state, g.version, null::bytea as created, ${NO_OFFER}

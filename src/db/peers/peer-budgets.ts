@@ -2,17 +2,17 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
 /*
- * Budget for stored data of each peer. migrations/functions/charge-peers.sql counts it in the transaction that stores
- * the data.
+ * Daily budget of each peer for data that is stored here. migrations/functions/charge-peers.sql counts the data in
+ * the transaction that stores it.
  */
 
-/** Entries and bytes stored for a peer since its day began. A maximum is null if nobody has set it. */
+/** Entries and bytes stored for a peer since its present day began. A maximum is null if nobody has set it. */
 export type PeerBudgetRow = {
   readonly entries: number
   readonly bytes: number
   readonly entriesMax: number | null
   readonly bytesMax: number | null
-  /** null: nothing has been used. */
+  /** When the present day ends; null: nothing was used today. */
   readonly resetsAt: Date | null
 }
 
@@ -43,10 +43,10 @@ export function toBudget(row: BudgetColumns): PeerBudgetRow {
   }
 }
 
-/** Number of active peerings with a used-up budget, and the largest used share of any budget. */
+/** Number of active peerings that have used up their budget, and the largest used share of any budget. */
 type PeerBudgetFigures = { readonly full: number; readonly most: number }
 
-/** `ofAll`: the default budget. */
+/** Reads figures over all ledgers. `ofAll` is the default budget. */
 export async function readPeerBudgets(
   db: Db,
   ofAll: { readonly entriesMax: number; readonly bytesMax: number },
@@ -64,7 +64,7 @@ export async function readPeerBudgets(
   return { full: rows[0]!.full, most: rows[0]!.most }
 }
 
-/** Sets a peering's budget; null: the default. Returns false if there is no such peering. */
+/** Sets a peering's budget; null: the default budget. Returns false if the peering does not exist. */
 export async function setPeerBudget(
   db: Db,
   peering: { readonly ledgerId: Uuid; readonly peerId: Uuid },

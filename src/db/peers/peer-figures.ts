@@ -5,15 +5,18 @@ import type { PeerState } from './peers.ts'
 
 type PeerFigures = {
   readonly states: Readonly<Record<PeerState, number>>
-  /** Active peers that refused the last request, and the age of the oldest such failure. */
+  /** Peers whose last request failed, and the age of the oldest of these failures. */
   readonly failing: number
   readonly failingSeconds: number
-  /** Active peers that have not got all entries of their ledger. */
+  /** Active peers that do not have all entries of their ledger yet. */
   readonly behind: number
-  /** Those of them that may be sent to now, and the age of the oldest entry that one of them lacks. */
+  /** Active peers that are behind and may be sent to now, and the age of the oldest entry that one of them lacks. */
   readonly waiting: number
   readonly waitingSeconds: number
-  /** By state: entries beyond cursors, in total and for the peer furthest behind; and the age of the oldest. */
+  /**
+   * For each state: entries beyond cursors in total (`entries`), of the peer furthest behind (`most`), and the age of
+   * the oldest such entry.
+   */
   readonly lag: Readonly<Record<'active' | 'suspended', PeerLag>>
 }
 
@@ -35,8 +38,8 @@ type FigureColumns = {
 /**
  * Reads the figures.
  *
- * Expired invitations are not counted. A peer that has suspended us counts as not failing: its answer was to wait. An
- * active peering's cursor passes all entries of the ledger, including entries that are never sent.
+ * Expired invitations are not counted. A peer that has suspended us does not count as failing, because its answer was
+ * to wait. The cursor of an active peering passes all entries of the ledger, also those that are never sent.
  */
 export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   const { rows } = await db.query<FigureColumns>(
@@ -84,7 +87,10 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   }
 }
 
-/** Counts over peerings that are not revoked: entries that peers refused for good, and undecided offers. */
+/**
+ * Counts over all peerings that are not revoked. `deadLetters`: entries that peers refused for good. `offersPending`:
+ * offers that are not decided yet.
+ */
 type PeerOpenCounts = {
   readonly deadLetters: number
   readonly offersPending: number

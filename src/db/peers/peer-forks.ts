@@ -3,12 +3,12 @@ import type { Db } from '../connect/client.ts'
 import type { PeeringKey } from './peers.ts'
 
 /*
- * Entries of peers that contradict a stored one. src/outside/federation/forks.ts checks whether the peer has signed
- * them.
+ * An entry of a peer that contradicts a stored entry. src/outside/federation/forks.ts checks whether the peer has
+ * signed it.
  */
 
 export type ForkRow = {
-  /** Lower-case hex, like `heldLeaf`. */
+  /** Leaf in lower-case hex, as is `heldLeaf`. */
   readonly leaf: string
   readonly remoteSeq: number
   readonly recordId: Uuid | null
@@ -21,8 +21,9 @@ export type ForkRow = {
 /**
  * Lists possible forks ordered by leaf, after `after` (hex).
  *
- * Only entries for whose position another entry is stored, and which are stored in no position themselves. A
- * statement does not contain its seq, so any entry that the peer sent long ago could be made to contradict another.
+ * An entry is listed only if another entry is stored for its position and it is itself stored for no position. The
+ * second condition is needed because a statement does not contain its seq: otherwise any entry that the peer sent
+ * long ago could be made to contradict another entry.
  */
 export async function listPeerForks(
   db: Db,

@@ -13,21 +13,23 @@ import {
   toPeerKeys,
 } from './peers.ts'
 
-/* Leases and positions of peerings. src/db/peers/shared-entries.ts has the shared entries. */
+/*
+ * Leases of peerings, and positions up to which entries were sent. The entries are in src/db/peers/shared-entries.ts.
+ */
 
 export type PeerLease = Lease & PeeringKey
 
 /**
- * SQL over peers `p` and cursors `c`: whether the peer must be asked for a summary, because somebody requested it or
- * a day has passed. Only a summary shows that a peer was restored from a backup.
+ * SQL over peers `p` and cursors `c`: whether to request a summary from the peer. It is due if somebody requested it
+ * or a day has passed, because only a summary shows that a peer was restored from a backup.
  */
 const SUMMARY_DUE = `(c.summary_wanted
     or coalesce(c.summary_at, p.created_at) < now() - ${PEER_SUMMARY_EVERY_MS} * interval '1 millisecond')`
 
 /**
- * Leases of peerings. When a peering has work:
+ * Leases of peerings, with the rules for when a peering has work:
  *
- * - A ledger that is closed as restored sends nothing before an operator has checked it.
+ * - A ledger that is closed as restored sends nothing until an operator has checked it.
  * - The invited side sends first.
  * - The end of a peering is sent too, as the last entry.
  */
@@ -46,7 +48,7 @@ export const PEER_LEASES: LeaseTable = {
   ofLedgerMax: PEER_DRAINS_OF_LEDGER_MAX,
 }
 
-/** A peering as read before each request of its drain. */
+/** A peering, as it is read before each request to the peer. */
 export type DrainedPeer = PeeringKey & {
   readonly role: 'inviter' | 'invited'
   readonly state: PeerState
@@ -57,19 +59,24 @@ export type DrainedPeer = PeeringKey & {
   readonly remoteUrl: string
   readonly revokedSeq: number | null
   readonly issuer: string
-  /** `envelopeKid`: kid for the ledger's next entry, lower-case hex. `knownKid`: our newest kid that the peer knows. */
+  /**
+   * `envelopeKid`: kid of the key for the ledger's next entry, lower-case hex. `knownKid`: our newest kid that the
+   * peer knows.
+   */
   readonly envelopeKid: string
   readonly knownKid: string
   readonly nextSeq: number
   readonly size: number
   readonly failures: number
-  /** Bytes of entries that a request may have, learnt from a refusal; null: none was refused. */
+  /**
+   * Maximum bytes of entries in a request, learnt from a refusal; null: the peer has refused no request for its size.
+   */
   readonly requestBytes: number | null
   /** Time since a request was last refused for its size. */
   readonly refusedAgoMs: number
-  /** The next record of the backlog, and the seq from which it is sent. */
+  /** The next record of the backlog, and the seq from which it is sent; null: the backlog is empty. */
   readonly backlog: { readonly recordId: Uuid; readonly fromSeq: number } | null
-  /** Whether the peer must be asked for a summary. */
+  /** Whether to request a summary from the peer. */
   readonly summaryDue: boolean
   readonly keys: readonly PeerKeyRow[]
 }
@@ -144,10 +151,10 @@ export async function readPeer(db: Db, lease: PeerLease, leaseMs: number): Promi
 }
 
 /**
- * A record that is sent (again) from a seq on. `fromSeq` null: all of it was sent.
+ * A record of which all entries from seq `fromSeq` on are to be sent (again). `fromSeq` null: they were all sent.
  *
- * `readSeq`: its stored seq when it was read; null: it was not in the backlog. If another process has added it or
- * moved it back meanwhile, that change wins.
+ * `readSeq` is its seq when the backlog was read; null: the record was not in the backlog. If another process has
+ * added the record or moved it back meanwhile, that change wins.
  */
 export type BacklogChange = {
   readonly recordId: Uuid
@@ -156,7 +163,7 @@ export type BacklogChange = {
 }
 
 export type SentResults = {
-  /** `envelope`: the peer's receipt. */
+  /** Receipts from the peer: `envelope` is the receipt of our entry `seq`. */
   readonly receipts: readonly { readonly seq: number; readonly envelope: Uint8Array }[]
   readonly dead: readonly {
     readonly seq: number
@@ -167,9 +174,9 @@ export type SentResults = {
   }[]
   readonly backlog: readonly BacklogChange[]
   readonly nextSeq: number
-  /** Our key (hex) that the peer now knows. */
+  /** Our newest kid (hex) that the peer now knows. */
   readonly knownKid: string
-  /** True if the peer answered, whatever the answer. */
+  /** True if the peer answered, even if it refused. */
   readonly answered: boolean
 }
 
@@ -177,7 +184,7 @@ export type SentResults = {
  * Stores the results in one transaction, without waiting for the disk. Returns false, without a write, if another job
  * has the lease.
  *
- * After a crash that loses the results the entries are sent again, and get the same answers.
+ * If a crash loses the results, the entries are sent again and get the same answers.
  */
 export async function settleSent(
   client: pg.ClientBase,
@@ -277,7 +284,7 @@ async function changeBacklog(
   })
 }
 
-/** Returns the seq of the record's event with this version; null: none. */
+/** Returns the seq of the record's event with this version; null: the event does not exist. */
 export async function findSeqOfVersion(
   db: Db,
   ledgerId: Uuid,
@@ -294,7 +301,7 @@ export async function findSeqOfVersion(
   return rows[0] ? rows[0].seq : null
 }
 
-/** Summary from a peer. `text`: JSON, as stored. */
+/** Summary from a peer. `text` is its JSON, as stored. */
 export type ReceivedSummary = {
   readonly text: string
   /** False if the peer has more records than were requested. */
@@ -303,10 +310,11 @@ export type ReceivedSummary = {
 }
 
 /**
- * Stores the summary and adds to the backlog what the peer lacks although it was sent, as after a restore of the
- * peer's backup.
+ * Stores the summary. Adds to the backlog what was sent but the peer lacks, as after a restore from a backup of the
+ * peer.
  *
- * That is: our records of which the peer has an older version or none, and offers that it has not answered.
+ * The peer lacks a record of ours if it has an older version of it or none. It also lacks offers that it has not
+ * answered.
  */
 export async function storeSummary(
   client: pg.ClientBase,
@@ -358,7 +366,7 @@ const END_DRAIN = endText(
         resume_at = case when $4::text is not null then now() + $5 * interval '1 millisecond' else c.resume_at end`,
 )
 
-/** Ends the lease. `failed`: the error, and the pause before the next attempt. */
+/** Ends the lease. `failed` is the error and the pause before the next attempt; null: no error. */
 export async function endDrain(
   db: Db,
   lease: PeerLease,

@@ -2,12 +2,12 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import type { PeeringKey } from './peers.ts'
 
-/* Compares the entries of this server with those that a peer says it has stored. */
+/* Counts for a comparison of this server's entries with those that a peer reports as stored. */
 
 export type ExchangeCounts = {
   /**
-   * Shared records of this ledger, and entries about them, their offers and the peering, without entries that name
-   * keys.
+   * Shared records of this ledger. `sentEntries` are entries about them, about offers and about the peering, but not
+   * those that name keys.
    */
   readonly sentRecords: number
   readonly sentEntries: number
@@ -16,18 +16,18 @@ export type ExchangeCounts = {
   readonly receivedRecords: number
   readonly receivedEntries: number
   readonly forks: number
-  /** Open offers by agents of this ledger. */
+  /** Offers by agents of this ledger that are not decided yet. */
   readonly offersPending: number
   readonly offersTaken: number
   readonly offersRefused: number
-  /** Decided offers by agents of the peer. */
+  /** Offers by agents of the peer that this ledger has taken. */
   readonly answersTaken: number
   readonly answersRefused: number
 }
 
 /**
- * Counts all that was exchanged, in one snapshot. Leaves out entries after the peering's end, because they are not
- * sent. Reads all of these entries.
+ * Counts everything that was exchanged, in one snapshot. Entries after the peering's end are left out, because they
+ * are not sent. Reads all counted entries, so it takes long for many.
  */
 export async function countExchange(db: Db, peering: PeeringKey): Promise<ExchangeCounts> {
   const { rows } = await db.query<Record<keyof ExchangeCounts, string>>({
@@ -90,8 +90,8 @@ export async function countExchange(db: Db, peering: PeeringKey): Promise<Exchan
 }
 
 /**
- * The peer's last summary: JSON of src/outside/federation/summary.ts. `isAsked`: the worker will request one, or is
- * doing so.
+ * The peer's last summary, as JSON of src/outside/federation/summary.ts. `isAsked`: a new summary is wanted and has
+ * not arrived yet.
  */
 type PeerSummaryRow = {
   readonly summary: string | null
@@ -99,7 +99,7 @@ type PeerSummaryRow = {
   readonly isAsked: boolean
 }
 
-/** Returns null if there is no peer to ask. */
+/** Returns the last summary of the peer; null: the peering has no cursor, because nothing is sent to the peer. */
 export async function findPeerSummary(db: Db, peering: PeeringKey): Promise<PeerSummaryRow | null> {
   const { rows } = await db.query<{
     summary: string | null
@@ -122,7 +122,7 @@ export async function wantPeerSummary(db: Db, peering: PeeringKey): Promise<void
   })
 }
 
-/** State of a shared record here. `isOwn`: this ledger is its home. */
+/** State of a shared record in this ledger. `isOwn`: this ledger is the record's home. */
 export type SharedRecordState = {
   readonly recordId: Uuid
   readonly isOwn: boolean
@@ -160,7 +160,7 @@ export async function listSharedRecordStates(
   }))
 }
 
-/** Returns the leaves (hex) of shared records' events, in the order of `asked`; null: no such event. */
+/** Returns the leaves (hex) of shared records' events, in the order of `events`; null: the event does not exist. */
 export async function findLeavesOfVersions(
   db: Db,
   peering: PeeringKey,

@@ -4,7 +4,7 @@ import type { PeeringKey } from './peers.ts'
 
 /* Peers as witnesses of each other's ledgers. */
 
-/** A peer's log, by origin, and the largest tree of it that was cosigned here. */
+/** A peer's log and the largest tree of it that this server has cosigned. A log is identified by its origin. */
 export type WitnessedPeer = {
   readonly origin: string
   readonly ownOrigin: string
@@ -15,7 +15,7 @@ export type WitnessedPeer = {
 /** SQL over a peering `p` and its ledger `l`: origin of the other ledger. */
 const REMOTE_ORIGIN = `(case p.role when 'inviter' then p.invited else p.inviter end)::json->>'origin'`
 
-/** Returns null if there is no such peering, or no handshake yet. */
+/** Returns the peer; null: the peering does not exist, or has no handshake yet. */
 export async function findWitnessedPeer(
   db: Db,
   { ledgerId, peerId }: PeeringKey,
@@ -41,11 +41,11 @@ export async function findWitnessedPeer(
   return { origin, ownOrigin, remoteKey, seen: size === null ? null : { size, root: root! } }
 }
 
-/** New facts from a peer's request for a cosignature. A member is null if nothing changed. */
+/** New facts from a peer's request for a cosignature. A member is null if its fact has not changed. */
 export type WitnessFacts = {
   readonly remote: { readonly key: string; readonly kid: Uint8Array } | null
   readonly seen: { readonly size: number; readonly root: Uint8Array; readonly note: string } | null
-  /** Note of a different tree with the size that was seen. */
+  /** Note of a tree that has the size in `seen` but another root. */
   readonly fork: string | null
 }
 
@@ -74,11 +74,11 @@ export type WitnessingPeer = PeeringKey & {
   readonly remoteKey: string | null
   readonly origin: string
   readonly issuer: string
-  /** Lower-case hex. */
+  /** Kid in lower-case hex. */
   readonly envelopeKid: string
 }
 
-/** Returns null if the peering is not active. */
+/** Returns the peer; null: the peering is not active. */
 export async function findWitnessingPeer(
   db: Db,
   { ledgerId, peerId }: PeeringKey,
@@ -96,11 +96,11 @@ export async function findWitnessingPeer(
   return row ? { ...row, envelopeKid: row.envelopeKid.toString('hex') } : null
 }
 
-/** Selects peerings without a cosignature of the newest checkpoint. `ledgerIds` null: of all ledgers. */
+/** Selects peerings that have not cosigned the newest checkpoint. `ledgerIds` null: of all ledgers. */
 type UncosignedQuery = {
   readonly ledgerIds: readonly Uuid[] | null
   readonly ageMs: number
-  /** Number of the ledger's oldest peerings that serve as its witnesses. */
+  /** Number of peers that serve as a ledger's witnesses: its oldest peerings. */
   readonly peersMax: number
   readonly limit: number
 }

@@ -9,8 +9,9 @@ import {
 } from './peer-budgets.ts'
 
 /**
- * Peerings, with their ledgers and states. Shared entries are in src/db/peers/shared-entries.ts, received ones in
- * received.ts.
+ * Peerings, with their ledgers and states.
+ *
+ * For the entries of a peering see src/db/peers/shared-entries.ts (sent) and received.ts (received).
  */
 
 export type PeerState = 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
@@ -25,9 +26,9 @@ export type PeerRow = {
   readonly createdBy: Uuid
   readonly createdAt: Date
   readonly expiresAt: Date
-  /** MAC of the invitation (src/signing/peer-macs.ts). Used on the inviter's side until the handshake. */
+  /** MAC of the invitation (src/signing/peer-macs.ts). The inviter's side uses it until the handshake. */
   readonly tokenHash: Buffer
-  /** Identities in canonical JSON. The invited's is unknown before the handshake. */
+  /** Identities of both sides in canonical JSON. `invited` is null before the handshake. */
   readonly inviter: string
   readonly invited: string | null
   readonly remoteLedgerId: Uuid | null
@@ -35,17 +36,20 @@ export type PeerRow = {
   readonly handshake: Buffer | null
   readonly addedSeq: number | null
   readonly revokedSeq: number | null
-  /** State of sending; null before there is anything to send. */
+  /** State of sending; null: there was nothing to send yet. */
   readonly drain: PeerDrain | null
   readonly deadLetters: number
-  /** Whether there are rows of peer_forks. src/outside/federation/forks.ts checks whether they are forks. */
+  /** Whether peer_forks has rows of the peering. src/outside/federation/forks.ts checks whether these are forks. */
   readonly mayHaveForks: boolean
   readonly budget: PeerBudgetRow
-  /** null: neither side has requested a cosignature. */
+  /** State of cosigning; null: neither side has requested a cosignature. */
   readonly witness: PeerWitnessRow | null
 }
 
-/** Largest sizes that the peer has cosigned of this ledger, and this server of the peer's ledger; 0: none. */
+/**
+ * Cosigned sizes of a peering. `cosignedSize`: largest size of this ledger that the peer has cosigned. `seenSize`:
+ * largest size of the peer's ledger that this server has cosigned. 0: nothing was cosigned.
+ */
 type PeerWitnessRow = {
   readonly key: string | null
   readonly cosignedSize: number
@@ -165,18 +169,18 @@ function toRow(row: PeerColumns): PeerRow {
   }
 }
 
-/** Identity of a ledger of this server towards others, with its signing key. */
+/** Identity of a ledger of this server, as other servers see it, with its signing key. */
 type SelfRow = {
   readonly issuer: string
   readonly origin: string
   readonly genesis: Buffer
-  /** Lower-case hex. */
+  /** Kid in lower-case hex. */
   readonly envelopeKid: string
   readonly alg: 'EdDSA' | 'ES256'
   readonly spki: Buffer
 }
 
-/** Throws if there is no such ledger. */
+/** Returns the ledger's identity. Throws if the ledger does not exist. */
 export async function getSelf(db: Db, ledgerId: Uuid): Promise<SelfRow> {
   const { rows } = await db.query<{
     issuer: string
@@ -207,13 +211,16 @@ export async function getSelf(db: Db, ledgerId: Uuid): Promise<SelfRow> {
   }
 }
 
-/** A key of the other ledger. `untilSeq`: last entry of its chain that the key signs; null: it still signs. */
+/**
+ * A key of the other ledger. `untilSeq` is the last entry of its chain that the key signs; null: the key is still in
+ * use.
+ */
 export type PeerKeyRow = {
   readonly kid: string
   readonly alg: 'EdDSA' | 'ES256'
   readonly spki: Buffer
   readonly untilSeq: number | null
-  /** null: it has none, so nobody trusts the key. */
+  /** MAC of the key; null: the key has no MAC, so it is not trusted. */
   readonly mac: Buffer | null
 }
 
@@ -240,15 +247,15 @@ export function toPeerKeys(keys: PeerKeyColumns): PeerKeyRow[] {
   }))
 }
 
-/** Data against which a peer's request is checked. */
+/** What a request of a peer is checked against. */
 export type PeerContact = {
   readonly state: PeerState
   readonly handshake: Buffer | null
-  /** Leaf of our peer-added, lower-case hex. */
+  /** Leaf of our `peer-added` entry, lower-case hex; null: there is no such entry. */
   readonly addedLeaf: string | null
   readonly issuer: string
   readonly envelopeKid: string
-  /** Oldest first. */
+  /** Keys of the other ledger, oldest first. */
   readonly keys: readonly PeerKeyRow[]
   readonly budget: PeerBudgetRow
 }
@@ -268,8 +275,8 @@ type ContactColumns = BudgetColumns & {
 /**
  * Returns the peerings in the order of `wanted`; null: the ledger has no such peering with the other ledger.
  *
- * A peering without an entry has no keys. The keys are unverified: findAuthenticContact in
- * src/outside/federation/peer-keys.ts decides which are trusted.
+ * A peering without an entry has no keys. The returned keys are unverified: findAuthenticContact in
+ * src/outside/federation/peer-keys.ts decides which keys are trusted.
  */
 export async function findContacts(db: Db, wanted: readonly ContactKey[]): Promise<(PeerContact | null)[]> {
   const { rows } = await db.query<ContactColumns>({
@@ -312,7 +319,7 @@ function toContact(row: ContactColumns): PeerContact {
   }
 }
 
-/** Creates an invitation. Returns false if there are too many. `inviter`: canonical JSON. */
+/** Creates an invitation. Returns false if the ledger has too many peerings. `inviter` is canonical JSON. */
 export async function invitePeer(
   db: Db,
   ledgerId: Uuid,
@@ -344,8 +351,8 @@ export async function invitePeer(
 }
 
 /**
- * Accepts an invitation. Returns false if there are too many peerings. Violates peers_pkey or peers_remote if the
- * peering exists already.
+ * Accepts an invitation. Returns false if the ledger has too many peerings. If the peering exists already, throws a
+ * violation of peers_pkey or peers_remote.
  */
 export async function acceptPeer(
   db: Db,
@@ -384,7 +391,7 @@ export async function acceptPeer(
   return rows[0]!.made
 }
 
-/** Withdraws an invitation. Returns false if the peering has an entry or was withdrawn already. */
+/** Withdraws an invitation. Returns false if the peering already has an entry or was withdrawn before. */
 export async function withdrawPeer(db: Db, ledgerId: Uuid, peerId: Uuid): Promise<boolean> {
   const { rows } = await db.query<{ done: boolean }>('select tallystick.withdraw_peer($1, $2) as done', [
     ledgerId,

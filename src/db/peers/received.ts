@@ -7,8 +7,9 @@ import { chunkIdOf } from '../chunks/read-chunks.ts'
 import type { PeeringKey } from './peers.ts'
 
 /*
- * Entries received from a peer, against which the next request of the peer is checked. All reads are under the lock
- * of beginPeerRequest.
+ * Reads entries received from a peer. The next request of the peer is checked against them.
+ *
+ * All functions run under the lock of beginPeerRequest.
  */
 
 /** Locks the peering's requests until the transaction ends. Returns false if the nonce was used before. */
@@ -25,13 +26,16 @@ export async function beginPeerRequest(
   return rows[0]!.fresh
 }
 
-/** A stored entry of the peer. `leaf`: lower-case hex. `receipt`: envelope of our entry that received it. */
+/**
+ * A stored entry of the peer. `leaf` is lower-case hex. `receipt` is the envelope of our entry that received the
+ * peer's entry.
+ */
 export type StoredEntry = {
   readonly remoteSeq: number
   readonly leaf: string
   readonly seq: number
   readonly receipt: Uint8Array
-  /** Envelope of the peer's entry; null: not requested. */
+  /** Envelope of the peer's entry; null: the caller did not request it. */
   readonly envelope: Uint8Array | null
 }
 
@@ -70,21 +74,24 @@ export async function listStoredEntries(
   }))
 }
 
-/** Local knowledge of a record that may be the peer's. */
+/** What this ledger knows about a record that may be the peer's. */
 export type KnownRecord = {
   readonly recordId: Uuid
-  /** The ledger has a record of its own with this id, shared with the peer or not. */
+  /** Whether the ledger has a record of its own with this id, shared with the peer or not. */
   readonly isOwn: boolean
   readonly isShared: boolean
-  /** null: nothing about it was received yet. */
+  /** State of the peer's record; null: nothing about it was received yet. */
   readonly remote: {
     readonly type: string
     readonly documents: 'whole' | 'digests'
     readonly standing: GatedRecord
   } | null
-  /** Number of the peer's decided offers for our record, counted up to a limit. */
+  /** Number of the peer's decided offers for our record. The count stops at a limit. */
   readonly offers: number
-  /** Envelopes of `record-shared`: the first received one, and those of this request. Sharing again adds nothing. */
+  /**
+   * Envelopes of the first received `record-shared` entry and of those in this request. Others are not needed,
+   * because sharing a record again changes nothing.
+   */
   readonly shares: readonly Buffer[]
 }
 
@@ -219,7 +226,7 @@ export async function listOwnOffers(
   }))
 }
 
-/** Returns those of the types (digests in hex) that came with earlier entries. */
+/** Returns those types, of the given digests in hex, that came with earlier entries. */
 export async function listReceivedTypes(
   client: pg.ClientBase,
   peering: PeeringKey,
@@ -234,7 +241,7 @@ export async function listReceivedTypes(
   return new Set(rows.map(({ digest }) => digest.toString('hex')))
 }
 
-/** Stores a fork for the operator; at most `storedMax` for each peering. */
+/** Stores a fork for the operator. Stores at most `storedMax` forks for each peering. */
 export async function storeFork(
   client: pg.ClientBase,
   peering: PeeringKey,

@@ -7,8 +7,9 @@ import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
 /*
- * Records of other ledgers, as received (docs/formats/federation.md). Every seq is of this ledger's chain: that of
- * the entry that received the remote one.
+ * Records of other ledgers, as received (docs/formats/federation.md).
+ *
+ * Every seq in this file is of this ledger's chain: the seq of the entry that received the remote entry.
  */
 
 /** A record of another ledger, as one peer has sent it. */
@@ -21,26 +22,26 @@ export type RemoteRecordRow = {
   documents: 'whole' | 'digests'
   state: string
   version: number
-  /** Leaf of the home's newest entry. */
+  /** Leaf of the newest entry of the home ledger about the record. */
   leaf: Buffer
-  /** JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
+  /** State of the record as JSON of GatedRecord (src/proof/ledger/gated-record.ts). */
   standing: string
-  /** The home's first entry. */
+  /** Envelope of the home ledger's first entry about the record. */
   created: Buffer
-  /** Salt of the payload. Null if only digests are shared, or after the home has erased the payload. */
+  /** Salt of the payload. Null if only digests are shared, or if the home ledger has erased the payload. */
   salt: Buffer | null
   payload: Buffer | null
-  /** Canonical JSON: a list of texts. */
+  /** Canonical JSON of a list of texts. */
   referenceList: Buffer | null
   erasedSeq: number | null
-  /** The home's erasing entry. */
+  /** Envelope of the home ledger's entry that erased the payload. */
   erasure: Buffer | null
-  /** Entry of this ledger that received the home's newest entry. */
+  /** Entry of this ledger that received the home ledger's newest entry. */
   seq: number
   kind: string
   receivedLeaf: Buffer
   chain: Buffer
-  /** Whether the agent of the key has offered a step. */
+  /** Whether the agent of the look-up (RemoteClaimKey) has offered a step. */
   hasOffered: boolean
 } & (OfferColumns | { [Name in keyof OfferColumns]: null })
 
@@ -74,18 +75,18 @@ export const NEWEST_OFFER = `left join lateral (
     ) d on true
   ) o on true`
 
-/** `agentId`: the agent for `hasOffered`. */
+/** Names a record to find. `agentId` is the agent that `hasOffered` is about. `peerId` null: any peer's record. */
 export type RemoteClaimKey = Record<'ledgerId' | 'recordId' | 'agentId', Uuid> & {
   readonly peerId: Uuid | null
 }
 
 /**
- * Returns the records in the order of `keys`, as `peerId` has sent them.
+ * Returns the records in the order of `keys`, as `peerId` has sent them; null: the record does not exist, or `peerId`
+ * is null and the ledger has a record of its own with that id.
  *
- * If `peerId` is null, the home that first sent a record of this id wins. Homes with a revoked peering come last. So
- * a peer that claims an id later takes it from nobody. A home with a new peering counts as the same home.
- *
- * null: no such record; or, without `peerId`, the ledger has a record of its own with that id.
+ * If `peerId` is null, several home ledgers may have sent a record with this id. The one that sent it first wins, so
+ * that no peer can take over an id later. Home ledgers with a revoked peering come last. A home ledger with a new
+ * peering is still the same home ledger.
  */
 export async function findRemoteClaims(
   db: Db,
@@ -147,12 +148,12 @@ export async function findRemoteClaims(
   return found
 }
 
-/** A step of the home, and the local copy of its document. */
+/** A step in the home ledger, and the local copy of its document. */
 export type RemoteStepRow = {
   seq: number
   kind: string
   version: number
-  /** The home's envelope. */
+  /** Envelope of the home ledger's entry. */
   envelope: Buffer
   salt: Buffer | null
   content: Buffer | null
@@ -164,8 +165,8 @@ type RecordOfPeer = Pick<RemoteRecordRow, 'recordId' | 'peerId'>
 /**
  * SQL: document of received entry `s` of record $3 of peer $2.
  *
- * Evidence that an agent of this ledger offered is stored with the offer, because a home that shares digests does not
- * send it back.
+ * Evidence that an agent of this ledger offered is stored with the offer. It is read from there, because a home
+ * ledger that shares only digests does not send it back.
  */
 const DOCUMENT = `left join lateral (
     select n.salt, n.content, n.erased_seq from (
@@ -186,7 +187,7 @@ const DOCUMENT = `left join lateral (
     ) n order by n.place limit 1
   ) d on true`
 
-/** Returns the newest step of each kind, in order. */
+/** Returns the newest step of each kind, in the order of the chain. */
 export async function listNewestRemoteSteps(
   db: Db,
   ledgerId: Uuid,
@@ -207,7 +208,7 @@ export async function listNewestRemoteSteps(
   return rows
 }
 
-/** One of the home's entries about its record, with the entry that received it. */
+/** An entry of the home ledger about its record, with the entry of this ledger that received it. */
 export type RemoteEntryRow = RemoteStepRow & {
   entryKind: string
   recordedAt: Date
@@ -217,8 +218,8 @@ export type RemoteEntryRow = RemoteStepRow & {
 }
 
 /**
- * Lists the home's entries after `afterVersion`, oldest first, at most `limit`. Envelopes and documents take at most
- * `bytesMax` bytes, but at least one entry is returned.
+ * Lists the home ledger's entries about the record after `afterVersion`, oldest first, at most `limit`. Envelopes and
+ * documents take at most `bytesMax` bytes, but at least one entry is returned.
  */
 export async function listRemoteEntries(
   db: Db,
@@ -250,7 +251,10 @@ export async function listRemoteEntries(
   return rows
 }
 
-/** Returns the definition (canonical JSON) of a type that came with a record; null: it is built in, or none came. */
+/**
+ * Returns the definition (canonical JSON) of a type that came with a record; null: the type is built in, or did not
+ * come.
+ */
 export async function findReceivedType(
   db: Db,
   ledgerId: Uuid,

@@ -3,9 +3,12 @@ import type { Db } from '../connect/client.ts'
 import type { PeerLease } from './peer-leases.ts'
 import type { PeeringKey } from './peers.ts'
 
-/* Entries shared with a peer, as drained to it, and the peer's answers. src/db/peers/peer-leases.ts has the leases. */
+/*
+ * Reads entries that are shared with a peer and sent to it, and stores the peer's answers. Leases are in
+ * src/db/peers/peer-leases.ts.
+ */
 
-/** Returns an entry's envelope. Throws if there is no such entry. */
+/** Returns an entry's envelope. Throws if the entry does not exist. */
 export async function readEntryEnvelope(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer> {
   const { rows } = await db.query<{ envelope: Buffer }>({
     name: 'read_entry_envelope',
@@ -21,14 +24,17 @@ export type SharedEntry = {
   readonly kind: string
   readonly leaf: Buffer
   readonly envelope: Buffer
-  /** null: the entry is about the peering. */
+  /** Record that the entry is about; null: the entry is about the peering. */
   readonly recordId: Uuid | null
   readonly documents: 'whole' | 'digests'
 }
 
 /**
- * SQL: whether, and in which form, entry `e` of ledger $1 is shared with peer $2. A home's entries follow
- * `shared_records`, a guest's follow `offers`, and a refusal follows the refused offer.
+ * SQL: whether entry `e` of ledger $1 is shared with peer $2, and in which form.
+ *
+ * - An entry of a record's home ledger is shared if `shared_records` names the peer.
+ * - An entry of a guest is shared if it is an offer to the peer.
+ * - The refusal of an offer is shared with the peer that made the offer.
  */
 const SHARED = `left join lateral (
     select x.document_seq from tallystick.erasures x
@@ -63,8 +69,8 @@ const SHARED_COLUMNS = `e.seq, e.kind, e.leaf, e.envelope, coalesce(s.record_id,
 /**
  * Returns shared entries from `from` to before `end`, in order.
  *
- * Leaves out entries after a dead letter of their record, which a replay of the dead letter sends too. Also leaves
- * out entries from before the record was shared, which are in the backlog.
+ * If a record has a dead letter, its later entries are left out, because a replay of the dead letter also sends them.
+ * Entries from before the record was shared are left out too, because they are in the backlog.
  */
 export async function readSharedEntries(
   db: Db,
@@ -86,7 +92,10 @@ export async function readSharedEntries(
   return rows
 }
 
-/** Returns the seq of the newest entry before `before` that the peer has received; null: none. */
+/**
+ * Returns the seq of the newest entry before `before` that the peer has received; null: the peer has received no
+ * entry before it.
+ */
 export async function findReceivedBefore(
   db: Db,
   peering: PeeringKey,
@@ -101,8 +110,8 @@ export async function findReceivedBefore(
 }
 
 /**
- * Stores the maximum size of requests. `refused`: a request was refused; otherwise larger requests are being tried
- * again.
+ * Stores the maximum size of requests to the peer. `refused`: true if the peer has just refused a request for its
+ * size, false if larger requests are tried again.
  */
 export async function storeRequestBytes(
   db: Db,
@@ -151,7 +160,10 @@ export async function readSharedOfRecord(
   return rows
 }
 
-/** Returns the seq of the entry that shared a record after its creation; null: the creation from `from` on is not sent, or shared it. */
+/**
+ * Returns the seq of the entry that shared a record after its creation. Returns null if the creation itself shared
+ * the record, or if the creation is before `from` and is therefore not sent.
+ */
 export async function findLaterShare(
   db: Db,
   peering: PeeringKey,
@@ -167,7 +179,10 @@ export async function findLaterShare(
   return rows[0] ? rows[0].seq : null
 }
 
-/** A document whose digest an entry contains, as sent. `salt` and `content` are null as soon as it is erased. */
+/**
+ * A document whose digest an entry contains, as it is sent. `salt` and `content` are null as soon as an entry erases
+ * the document.
+ */
 export type SharedDocument = {
   readonly seq: number
   readonly document: 'payload' | 'evidence' | 'values' | 'reason'
@@ -176,7 +191,7 @@ export type SharedDocument = {
   readonly salt: Buffer | null
   readonly content: Buffer | null
   readonly references: Buffer | null
-  /** Type of a payload: name/version. */
+  /** Type of a payload, as name/version; null for other documents. */
   readonly type: string | null
 }
 
@@ -318,7 +333,7 @@ export async function listPeerDeadLetters(
   }))
 }
 
-/** Sends dead letters again. `seqs` null: all. Returns how many there were. */
+/** Sends dead letters again. `seqs` null: all dead letters of the peering. Returns the number of these dead letters. */
 export async function replayPeer(
   db: Db,
   peering: PeeringKey,
@@ -332,8 +347,8 @@ export async function replayPeer(
 }
 
 /**
- * Returns the newest entry of each record shared in either direction. Both sides compare these to see whether they
- * have the same entries.
+ * Returns the newest entry of each record that is shared in either direction. Both sides compare such lists to find
+ * missing entries.
  */
 export async function listSummary(
   db: Db,

@@ -2,16 +2,19 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
-/* Data needed to share a record. The peers with which it is shared are read with the record (read-records.ts). */
+/*
+ * A peering, as needed to share a record. The peers with which a record is already shared are read with the record
+ * (read-records.ts).
+ */
 
 export type SharePeer = {
   readonly peerId: Uuid
   readonly state: PeerState
-  /** null until the other side has answered the invitation. */
+  /** Id of the other ledger; null: the other side has not answered the invitation yet. */
   readonly remoteLedgerId: Uuid | null
 }
 
-/** Returns those of the peerings that belong to the ledger, in no order. */
+/** Returns the peerings among `peerIds` that belong to the ledger, in no order. */
 export async function listSharePeers(db: Db, ledgerId: Uuid, peerIds: readonly Uuid[]): Promise<SharePeer[]> {
   const { rows } = await db.query<{ peerId: Uuid; state: PeerState; remoteLedgerId: Uuid | null }>({
     name: 'list_share_peers',
@@ -27,8 +30,8 @@ export async function listSharePeers(db: Db, ledgerId: Uuid, peerIds: readonly U
 }
 
 /**
- * Returns salts that callers may have chosen: of the record's payload and completions. Salts of erased documents are
- * unknown.
+ * Returns the salts that callers may have chosen: of the record's payload and of its completions. Salts of erased
+ * documents are missing.
  */
 export async function listChosenSalts(db: Db, ledgerId: Uuid, recordId: Uuid): Promise<Buffer[]> {
   const { rows } = await db.query<{ salt: Buffer }>({

@@ -10,7 +10,10 @@ import type { RecordFilters, TimeRange } from './search-streams.ts'
  */
 
 type BatchFilter<T> = {
-  /** Keys of the value: each matching record is in a chunk with one of them. Absent: in any chunk. */
+  /**
+   * Returns the keys of the value. Each matching record is in a chunk with one of these keys. Without this function
+   * it may be in any chunk.
+   */
   readonly keys?: (value: T) => readonly Buffer[]
   readonly isMet: (value: T, record: BatchRecord, entry: BatchRow) => boolean
 }
@@ -26,7 +29,7 @@ const OF_OTHERS = mapSearched(
   }),
 )
 
-/** Same order as FILTERS (search-streams.ts). */
+/** Filters in the same order as FILTERS (search-streams.ts). */
 export const BATCH_FILTERS: BatchFilters = {
   reference: {
     keys: (reference) => [chunkKey.reference(reference)],
@@ -53,7 +56,7 @@ export const BATCH_FILTERS: BatchFilters = {
     keys: (agent) => [chunkKey.actor(agent), chunkKey.member('onBehalfOf', agent)],
     isMet: (agent, { onBehalfOf }, { actorId }) => actorId === agent || onBehalfOf === agent,
   },
-  // Its keys depend on which days exist, which search-choice.ts finds out first.
+  // This filter has no keys here. They depend on which days exist, and search-choice.ts finds these days first.
   occurred: { isMet: (range, { occurredAtMs }) => occurredAtMs !== null && isWithin(occurredAtMs, range) },
   recorded: { isMet: (range, _, { recordedAt }) => isWithin(recordedAt.getTime(), range) },
   type: { keys: (type) => [chunkKey.type(type)], isMet: (type, record) => record.type === type },

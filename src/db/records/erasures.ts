@@ -5,15 +5,17 @@ import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import { digestOf, findBatchRecord } from '../chunks/read-chunks.ts'
 
 /*
- * Erasures. The signed entry and its row are written first (append_entries). From then on no API query returns the
- * document (read-records.ts, read-chunks.ts, read-steps.ts, read-entries.ts). The worker removes it later
- * (pending-erasures.ts).
+ * Erasures of documents.
+ *
+ * 1. `append_entries` writes the signed entry and its row. From then on no API query returns the document
+ *    (read-records.ts, read-chunks.ts, read-steps.ts, read-entries.ts).
+ * 2. The worker removes the document later (pending-erasures.ts).
  */
 
-/** A document that can be erased, and the entry that erased it, if any. */
+/** A document that can be erased. `erasedSeq` is the entry that has erased it; null: the document was not erased. */
 export type ErasableRow = {
   readonly document: DocumentKind
-  /** Id of the completion; for a payload and a reason, of the record. */
+  /** Id of the completion. For a payload or a reason it is the id of the record. */
   readonly subjectId: Uuid
   readonly digest: Uint8Array
   /** Seq of the entry with the document's digest. */
@@ -21,7 +23,8 @@ export type ErasableRow = {
   readonly erasedSeq: number | null
   readonly needed: ErasureBlock | null
   /**
-   * Type and agents of a record in a batch, by which holds find it, because it has no row. Otherwise null and empty.
+   * Type and agents of a record in a batch. Holds are found by them, because the record has no row of its own. For
+   * other records they are null and empty.
    */
   readonly type: string | null
   readonly agents: readonly Uuid[]
@@ -30,9 +33,9 @@ export type ErasableRow = {
 /**
  * Why evidence that was offered to another ledger cannot be erased yet.
  *
- * - `by the decision`: the home ledger has not decided yet.
- * - `by the home`: the home has taken the step and sent the evidence back. A copy stays here as long as the home has
- *   the evidence.
+ * - `by the decision`: the home ledger has not decided about the offer yet.
+ * - `by the home`: the home ledger has taken the step and sent the evidence back. Our copy stays until the home
+ *   erases the evidence.
  */
 type ErasureBlock = 'by the decision' | 'by the home'
 
@@ -46,8 +49,8 @@ type ErasableColumns = {
 }
 
 /**
- * SQL: payload of record $2 of ledger $1 and documents of its steps. For another ledger's record: the offered
- * evidence.
+ * SQL: the payload of record $2 of ledger $1, the documents of its steps, and, if the record belongs to another
+ * ledger, the offered evidence.
  *
  * Steps are found by the index entries_by_record, each document by its table's key.
  */
@@ -84,7 +87,10 @@ const DOCUMENTS = `
     where x.ledger_id = $1 and x.subject_id = d.subject_id and x.document = d.document and x.document_seq = d.seq offset 0
   ) x on true`
 
-/** Returns the document; null: no such document or record. `seq`: the entry with its digest; null: any entry. */
+/**
+ * Returns the document; null: the document or its record does not exist. `seq` is the entry with the document's
+ * digest; null: any entry.
+ */
 export async function findErasable(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -103,8 +109,8 @@ export async function findErasable(
 }
 
 /**
- * Lists the record's documents from entries before `before`, oldest first. Leaves out those that an entry up to
- * `before` has erased.
+ * Lists the record's documents from entries before `before`, oldest first. Documents that were already erased by an
+ * entry up to `before` are left out.
  */
 export async function listErasable(
   pool: pg.Pool,
@@ -112,7 +118,7 @@ export async function listErasable(
   recordId: Uuid,
   { before = Number.MAX_SAFE_INTEGER, limit }: { readonly before?: number; readonly limit: number },
 ): Promise<ErasableRow[]> {
-  // A record of another ledger may have such an id too.
+  // If no payload is found, the record belongs to another ledger: such a record may have an id of this form too.
   const payload = isOfBatch(recordId) ? await findPayloadOfBatch(pool, ledgerId, recordId) : null
   if (payload !== null)
     return payload.seq < before && (payload.erasedSeq ?? before + 1) > before ? [payload] : []
@@ -126,7 +132,7 @@ export async function listErasable(
   return rows.map(toErasable)
 }
 
-/** Returns a batch record's only document; null: no such record. */
+/** Returns the payload of a record in a batch, which is its only document; null: the record does not exist. */
 async function findPayloadOfBatch(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -163,7 +169,7 @@ export type ErasureRow = {
   readonly chain: Buffer
 }
 
-/** Returns the erasure that the agent's entry at `seq` ordered. Throws if it ordered none. */
+/** Returns the erasure that the agent's entry at `seq` ordered. Throws if the entry ordered no erasure. */
 export async function getErasure(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<ErasureRow> {
   const { rows } = await pool.query<{
     documentSeq: number

@@ -7,7 +7,8 @@ import type { GatedRecordKey } from './gated-cases.ts'
 export type OverdueRecord = GatedRecordKey & { readonly deadline: string; readonly isBlocked: boolean }
 
 /**
- * Lists overdue records of all ledgers after `after`, by the database's clock and the index open_deadlines_due.
+ * Lists overdue records of all ledgers after `after`. Overdue is measured by the database's clock. Uses the index
+ * open_deadlines_due.
  *
  * `deadline` is text because a Date is less exact than the column.
  */

@@ -25,27 +25,27 @@ export type GatedCase = GatedRecordKey & {
   readonly version: number
   readonly gate: 'principal' | 'auto'
   readonly deadline: Date | null
-  /** Why the ledger takes no entries; null: it takes them. */
+  /** Why the ledger takes no entries; null: it takes entries. */
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
-  /** True if the ledger has an open fault. Then no entry is appended about its records. */
+  /** True if the ledger has an open fault. Then the worker appends no entry about the ledger's records. */
   readonly isFaulty: boolean
   /**
-   * Whether the newest entry is below the ledger's verified size, so that the follower has verified it and all that it
-   * depends on.
+   * Whether the record's newest entry is below the ledger's verified size. Then the follower has verified this entry
+   * and all that it depends on.
    *
-   * Later erasures are verified separately.
+   * Erasures after that entry are verified separately.
    */
   readonly isVerified: boolean
-  /** Kid of the key for the ledger's next entry, lower-case hex. */
+  /** Kid of the key that signs the ledger's next entry, in lower-case hex. */
   readonly envelopeKid: string
   readonly firstSeq: number
   readonly created: SignedLine
   readonly payload: CaseDocument
-  /** The newest step of each kind, with the number of all steps. */
+  /** The newest step of each kind. Each also has the number of all steps. */
   readonly steps: readonly CaseStep[]
 }
 
-/** `envelope` is set for the newest step and the completion; null for others. */
+/** A step with its envelope. `envelope` is null unless the step is the newest one or the completion. */
 export type CaseStep = StepLeaf & { readonly envelope: Uint8Array | null }
 
 /** A stored document. Salt and content are null as soon as the entry at `erasedSeq` erases it. */
@@ -75,11 +75,11 @@ type CaseColumns = Omit<SignedColumns, 'envelope'> &
   }
 
 /**
- * Returns the cases in the order of `names`; null: no such record. All are from one snapshot, so a concurrent step is
- * seen whole or not at all.
+ * Returns the cases in the order of `names`; null: the record does not exist. All cases are from one snapshot, so a
+ * concurrent step is seen whole or not at all.
  *
- * Envelopes in `known` are not read. For a record whose entries this process's follower has just verified these are
- * three: 3,600 bytes less from Postgres.
+ * Envelopes that are in `known` are not read. If this process's follower has just verified a record's entries, this
+ * saves three envelopes, 3,600 bytes.
  */
 export async function readGatedCases(
   pool: pg.Pool,
@@ -109,7 +109,7 @@ export async function readGatedCases(
 }
 
 type WantedEnvelope = { readonly ledgerId: Uuid; readonly seq: number; readonly leaf: Buffer }
-/** By leaf, in lower-case hex. */
+/** Envelopes by leaf, in lower-case hex. */
 type Envelopes = ReadonlyMap<string, Uint8Array>
 
 /** Returns the entries that the worker verifies: the creation, the newest step, and the completion. */

@@ -18,8 +18,9 @@ import { type FoundRecord, findEachRecord, type RecordRowRead, readReleased } fr
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
 /**
- * Look-ups by id of records, steps, remote records, agents and peerings. Most requests begin with some of them, so
- * they are joined into common queries.
+ * Look-ups by id of records, steps, remote records, agents and peerings.
+ *
+ * Most requests begin with such look-ups, so look-ups of several requests share a query.
  */
 export class Lookups {
   readonly #db: Db
@@ -37,7 +38,7 @@ export class Lookups {
     this.#steps = new Coalescer((keys) => listNewestSteps(pool, keys), limits)
     this.#creations = new Coalescer((keys) => findCreations(pool, keys), limits)
     this.#remoteClaims = new Coalescer((keys) => findRemoteClaims(pool, keys), limits)
-    // A batch may name one agent for each of its items.
+    // The limit is larger here, because a batch may name one agent for each of its items.
     this.#agents = new Coalescer((keys) => findAgentStates(pool, keys), {
       ...limits,
       keysMax: BATCH_ITEMS_MAX,
@@ -60,14 +61,17 @@ export class Lookups {
     }
   }
 
-  /** Returns the record; null: no such record. Throws ProofError `chunk_syntax` and ApiError `archive_unavailable`. */
+  /**
+   * Returns the record; null: the record does not exist. Throws ProofError `chunk_syntax` and ApiError
+   * `archive_unavailable`.
+   */
   async findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
     const found = await this.#records.find({ ledgerId, recordId })
     const [row] = await readReleased(this.#db, [found])
     return row ?? null
   }
 
-  /** Returns the peering as findContacts does. Throws ApiError `overloaded`. */
+  /** Finds a peering as findContacts does. Throws ApiError `overloaded`. */
   findContact(key: ContactKey): Promise<PeerContact | null> {
     return this.#contacts.find(key)
   }
@@ -76,12 +80,12 @@ export class Lookups {
     return this.#agents.find({ ledgerId, agentId })
   }
 
-  /** Returns the entry that created a gated record; null: none. */
+  /** Returns the entry that created a gated record; null: there is no such record. */
   findCreation(ledgerId: Uuid, { recordId }: Pick<RecordRowRead, 'recordId'>): Promise<SignedLine | null> {
     return this.#creations.find({ ledgerId, recordId })
   }
 
-  /** Returns a record of another ledger as findRemoteClaims does. */
+  /** Finds a record of another ledger as findRemoteClaims does. */
   findRemoteClaim(key: RemoteClaimKey): Promise<RemoteRecordRow | null> {
     return this.#remoteClaims.find(key)
   }

@@ -33,7 +33,7 @@ export type PendingErasure = {
   readonly seq: number
   readonly entry: SignedLine
   /**
-   * Digest of the document to erase. Null if there is none, or for the payload of a batch record (see
+   * Digest of the document to erase. Null if the document does not exist, and for the payload of a batch record (see
    * readErasedChunks).
    */
   readonly digest: Uint8Array | null
@@ -49,15 +49,15 @@ type PendingRow = SignedColumns & {
 }
 
 /**
- * SQL over erasures `e`: true unless the ledger was moved, or is being moved. Then the other database carries the
- * erasure out.
+ * SQL over erasures `e`: false if the ledger was moved or is being moved to another database, which then carries out
+ * the erasure.
  */
 const IS_HERE = `not exists (
   select from tallystick.chain_heads h where h.ledger_id = e.ledger_id and h.closed in ('moving', 'moved'))`
 
 const BEFORE_ALL = { ledgerId: NIL_UUID, seq: -1 }
 
-/** Lists pending erasures of all ledgers after `after`, in the order of their index. */
+/** Lists pending erasures of all ledgers after `after`, ordered by ledger and seq. */
 export async function listPendingErasures(
   pool: pg.Pool,
   after: Pick<PendingErasure, 'ledgerId' | 'seq'> | null,
@@ -91,12 +91,12 @@ export async function listPendingErasures(
   }))
 }
 
-/** Position among labels that have outlived their record's payload. */
+/** Position in the list of labels whose record's payload is gone. */
 export type LabelPosition = Pick<PendingErasure, 'ledgerId'> & { readonly recordId: Uuid }
 
 /**
- * Removes labels of ended gated records without any document, after `after`. Returns the position to continue from;
- * null: none are left.
+ * Removes the labels of gated records that have ended and have no document left, at most `limit` after `after`.
+ * Returns the position to continue from; null: all were visited.
  */
 export async function forgetLabels(
   pool: pg.Pool,
@@ -133,7 +133,10 @@ export type ErasedChunk = {
   readonly records: readonly ChunkRecord[]
 }
 
-/** Reads the chunks with these erasures' records, by first record id. Throws ProofError `chunk_syntax`. */
+/**
+ * Reads the chunks that contain records of these erasures. The result is by the chunk's first record id. Throws
+ * ProofError `chunk_syntax`.
+ */
 export async function readErasedChunks(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -165,7 +168,9 @@ export async function readErasedChunks(
   return chunks
 }
 
-/** Returns the erasures whose documents are in the archive. They must wait while it is unreachable. */
+/**
+ * Returns the erasures whose documents are in the archive. While the archive is unreachable these erasures must wait.
+ */
 export async function listWaitingForArchive(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -188,10 +193,11 @@ export function digestOfItem(
 }
 
 /**
- * Removes the erased documents in one transaction and rewrites each chunk once. Returns how many existing documents
- * were removed.
+ * Removes the erased documents in one transaction and rewrites each chunk once. Returns the number of removed
+ * documents that existed.
  *
- * Worker only: it MUST have verified the entries. Throws with code 40001 if a chunk has changed since it was read.
+ * Called by the worker only, which MUST have verified the entries. Throws with code 40001 if a chunk has changed
+ * since it was read.
  */
 export async function eraseDocuments(
   pool: Db,
@@ -225,7 +231,7 @@ export function isConcurrentChange(error: unknown): boolean {
 
 const SERIALIZATION_FAILURE = '40001'
 
-/** Returns the chunks without the erased payloads and their other content. */
+/** Rewrites the chunks of erased records: an erased payload is replaced by its digest, all other content stays. */
 function rewriteChunks(erasures: readonly PendingErasure[], chunks: ReadonlyMap<Uuid, ErasedChunk>) {
   const seqs = new Map<Uuid, Map<number, number>>()
   for (const erasure of erasures.filter(isOfItem)) {
@@ -236,7 +242,10 @@ function rewriteChunks(erasures: readonly PendingErasure[], chunks: ReadonlyMap<
   return Array.from(seqs, ([id, ofChunk]) => rewriteChunk(chunks.get(id)!, ofChunk))
 }
 
-/** `erased`: seqs of the erasures, by the record's index in the chunk. */
+/**
+ * Returns the chunk before and after the erasures, and the reference keys that no remaining record has. `erased` maps
+ * a record's index in the chunk to the seq of its erasure.
+ */
 function rewriteChunk(
   { seq, chunk, stored, encode, records }: ErasedChunk,
   erased: ReadonlyMap<number, number>,

@@ -8,12 +8,12 @@ import type { Db } from '../connect/client.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
 import { findRecords, type RecordRowRead } from './read-records.ts'
 
-/** Finds the depth of records for one request. Reads each chunk once and at most `chunksMax` chunks. */
+/** Finds the depth of records for one request. Reads each chunk once, and at most `chunksMax` chunks in all. */
 export class Depths {
   readonly #pool: Db
   readonly #ledgerId: Uuid
   readonly #chunksMax: number
-  /** By the chunk's first record id. */
+  /** Links of each chunk that was read, by the chunk's first record id. */
   readonly #chunks = new Map<Uuid, Promise<ReadonlyMap<Uuid, Link>>>()
 
   constructor(pool: Db, ledgerId: Uuid, chunksMax: number) {
@@ -23,8 +23,8 @@ export class Depths {
   }
 
   /**
-   * Returns the record's depth: 1 without a parent. null: no such record. `unknown`: too many chunks would have to be
-   * read.
+   * Returns the depth of the record, which is 1 without a parent; null: the record does not exist; `unknown`: too
+   * many chunks would have to be read.
    */
   async find(recordId: Uuid): Promise<number | 'unknown' | null> {
     const upward = await this.listUpward(recordId)
@@ -33,10 +33,10 @@ export class Depths {
   }
 
   /**
-   * Returns the record and its ancestors.
+   * Returns the record and its ancestors, the record first; `unknown`: too many chunks would have to be read.
    *
    * Each step follows the parents within one chunk, or through records that are not in batches. The length is limited
-   * to the maximum depth, because somebody who wrote into the tables could have made a circle.
+   * to the maximum depth, because somebody with write access to the tables could have made a circle.
    */
   async listUpward(recordId: Uuid): Promise<Uuid[] | 'unknown'> {
     const upward: Uuid[] = []
@@ -69,7 +69,7 @@ export class Depths {
 
 type Link = { recordId: Uuid; parentId: Uuid | null }
 
-/** Returns the links of all records in the chunk; empty: no such chunk. */
+/** Returns the parent links of all records in the chunk; empty: the chunk does not exist. */
 async function readLinks(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<Map<Uuid, Link>> {
   const row = await findChunk(pool, ledgerId, recordId)
   const links = row === null ? [] : await recordsOfChunk(pool, row)
@@ -106,14 +106,14 @@ async function listOwnLinks(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<L
   return rows
 }
 
-/** One of a record's own entries, with the document, other than the payload, whose digest it contains. */
+/** One of the record's own entries, with the document whose digest the entry contains. The payload is left out. */
 export type RecordStepRow = Omit<EntryRowRead, 'signer'> & {
   readonly signedBy: 'agent' | 'server'
   readonly version: number
   readonly document: DocumentName | null
   readonly subjectId: Uuid | null
   readonly digest: Buffer | null
-  /** Null as soon as the entry at `erased_seq` erases it. */
+  /** Salt of the document. Null as soon as the entry at `erasedSeq` erases the document. */
   readonly salt: Buffer | null
   readonly content: Buffer | null
   readonly erasedSeq: number | null
@@ -123,7 +123,7 @@ export type RecordStepRow = Omit<EntryRowRead, 'signer'> & {
  * Lists the record's entries after `afterVersion`, oldest first, at most `limit`.
  *
  * Envelopes and documents take at most `bytesMax` bytes, but at least one entry is returned. Uses the index
- * entries_by_record. Lengths are known without reading values that are stored out of line.
+ * entries_by_record. Postgres knows the lengths without reading values that are stored out of line.
  */
 export async function listEntriesOfRecord(
   pool: Db,

@@ -21,7 +21,7 @@ import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { LOOKUP_CHUNK_BYTES_MAX } from '../limits.ts'
 
-/** A record with the entry of its current state. */
+/** A record together with its newest entry. */
 export type RecordRowRead = RecordColumns & (GatedColumns | { [Name in keyof GatedColumns]: null })
 
 export type GatedRecordRow = RecordColumns & GatedColumns
@@ -37,11 +37,11 @@ type RecordColumns = {
   occurredAt: Date | null
   otherMembers: OtherMembers | null
   digest: Buffer
-  /** Null as soon as the entry at `erasure_seq` erases it. */
+  /** Salt of the payload. Null as soon as the entry at `erasureSeq` erases the payload. */
   salt: Buffer | null
   payload: Buffer | null
   metadata: Buffer | null
-  /** Canonical JSON: a list of texts. */
+  /** Canonical JSON of a list of texts. */
   referenceList: Buffer | null
   erasureSeq: number | null
   erasureActorId: Uuid | null
@@ -65,14 +65,17 @@ export type GatedColumns = {
   deadline: Date | null
   maxRevisions: number
   revisions: number
-  /** Canonical JSON. */
+  /** Tolerances as canonical JSON. */
   tolerances: Buffer | null
   /**
-   * `led_…/agt_…` of a performer in another ledger. `performer_id` then has its local stand-in
+   * Id of a performer in another ledger, `led_…/agt_…`. `performerId` is then its local stand-in
    * (src/proof/statement/remote-agents.ts).
    */
   performerRemote: string | null
-  /** Sorted by peer; null: not shared. `seq`: the entry that shared the record. */
+  /**
+   * Peers that the record is shared with, sorted by peer; null: the record is not shared. `seq` is the entry that
+   * shared it.
+   */
   share: readonly ShareColumn[] | null
 }
 
@@ -121,7 +124,10 @@ const GATED = `left join lateral (
     select * from tallystick.gated_records n where n.ledger_id = r.ledger_id and n.record_id = r.record_id offset 0
   ) g on true`
 
-/** Laterals, because a cached plan of a plain join, made on empty tables, would read all entries of the ledger. */
+/**
+ * Uses laterals. A plain join could get a plan that was made while the tables were empty, and the cached plan would
+ * read all entries of the ledger.
+ */
 export const RECORD_TABLES = `tallystick.records r
   ${GATED}
   cross join lateral (
@@ -137,15 +143,18 @@ export const RECORD_TABLES = `tallystick.records r
   ) f
   ${ERASURE}`
 
-/** null: no such record. An error: the record's chunk cannot be read (`chunk_syntax`). */
+/**
+ * Result of a look-up; null: the record does not exist. A ProofError (`chunk_syntax`) means that the record's chunk
+ * cannot be read.
+ */
 export type FoundRecord = RecordRowRead | ReleasedRecord | ProofError | null
 
 /** A record in a chunk whose content has left Postgres (docs/operate/backup-and-archive.md#content-that-leaves-postgres). */
 type ReleasedRecord = { readonly recordId: Uuid; readonly releasedChunk: BatchRow }
 
 /**
- * Returns the records in the order of `keys`; null: no such record. Throws ProofError `chunk_syntax` and ApiError
- * `archive_unavailable`.
+ * Returns the records in the order of `keys`; null: the record does not exist. Throws ProofError `chunk_syntax` and
+ * ApiError `archive_unavailable`.
  */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
   return readReleased(db, await findEachRecord(db, keys))
@@ -154,7 +163,8 @@ export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(
 /**
  * Reads released records from the archive, each chunk once. Throws the first error among the found records.
  *
- * MUST be called for one caller alone. One ledger's archive may be slow, and other callers must not wait for it.
+ * MUST be called with the records of one caller only, because one ledger's archive may be slow and other callers must
+ * not wait for it.
  */
 export async function readReleased(db: Db, found: readonly FoundRecord[]): Promise<(RecordRowRead | null)[]> {
   const rows: (RecordRowRead | null)[] = []
@@ -180,8 +190,8 @@ export async function readReleased(db: Db, found: readonly FoundRecord[]): Promi
 }
 
 /**
- * Finds records for several callers at once. An error affects only its own record, and the archive is not read (see
- * readReleased).
+ * Finds records for several callers at once. An error affects only its own record. Content in the archive is not read
+ * (see readReleased).
  */
 export async function findEachRecord(db: Db, keys: readonly RecordKey[]): Promise<FoundRecord[]> {
   const found: FoundRecord[] = keys.map(() => null)
@@ -217,7 +227,7 @@ async function findOwn(db: Db, keys: readonly NumberedKey[], found: FoundRecord[
 }
 
 /**
- * Reads and decompresses each chunk once, however many of its records are wanted. Reads at most
+ * Reads and decompresses each chunk once, even if several of its records are wanted. Reads at most
  * LOOKUP_CHUNK_BYTES_MAX at a time.
  */
 async function findOfBatches(db: Db, keys: readonly NumberedKey[], found: FoundRecord[]): Promise<void> {
@@ -250,8 +260,8 @@ async function findOfBatches(db: Db, keys: readonly NumberedKey[], found: FoundR
 }
 
 /**
- * Decodes a chunk's records. An unreadable chunk is returned as an error, so that it fails only the look-ups of its
- * own records. null: the content is in the archive.
+ * Decodes a chunk's records; null: the content is in the archive. If the chunk cannot be read, the error is returned,
+ * so that only look-ups of the chunk's own records fail.
  */
 async function tryRecordsOf(row: BatchRow): Promise<BatchRecord[] | ProofError | null> {
   try {
@@ -264,8 +274,8 @@ async function tryRecordsOf(row: BatchRow): Promise<BatchRecord[] | ProofError |
 }
 
 /**
- * Returns the chunks in the order of `keys`. null: no such chunk. `later`: the bytes of earlier chunks left no room
- * for it.
+ * Returns the chunks in the order of `keys`; null: the chunk does not exist; `later`: the chunk was not read, because
+ * earlier chunks used up the bytes.
  */
 async function readWantedChunks(db: Db, keys: readonly RecordKey[]): Promise<(BatchRow | 'later' | null)[]> {
   const { rows } = await db.query<BatchRow & { ix: number; isLate: boolean }>({
@@ -316,7 +326,9 @@ export type BatchRow = ChunkColumns &
 
 type BatchRecordOfRow = { readonly row: BatchRow; readonly record: BatchRecord }
 
-/** Returns records of batches in the shape of other records. Reads the entries that erased some of them. */
+/**
+ * Returns records of batches with the same columns as other records. Also reads the entries that erased some of them.
+ */
 export async function readBatchRecords(
   db: Db,
   records: readonly BatchRecordOfRow[],
@@ -411,8 +423,8 @@ export async function listRecordsOfEntry(pool: Db, ledgerId: Uuid, seq: number):
   }
   const { rows } = await pool.query<RecordRowRead>({
     name: 'list_records_of_entry',
-    // Finds the record by id, because a plan made on empty tables may otherwise be bad. A record's id is the subject
-    // of its first entry.
+    // Finds the record by its id, which is the subject of its first entry. Otherwise a plan made on empty tables may
+    // be slow.
     text: `select ${RECORD_COLUMNS} from ${RECORD_TABLES}
       where r.ledger_id = $1 and r.first_seq = $2 and r.record_id = (
         select n.subject_id from tallystick.entries n where n.ledger_id = $1 and n.seq = $2)`,

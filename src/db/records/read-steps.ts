@@ -19,7 +19,7 @@ export type StepRow = {
   document: DocumentName | null
   subjectId: Uuid | null
   digest: Buffer | null
-  /** Null as soon as the entry at `erased_seq` erases it. */
+  /** Salt of the document. Null as soon as the entry at `erasedSeq` erases the document. */
   salt: Buffer | null
   content: Buffer | null
   erasedSeq: number | null
@@ -27,17 +27,18 @@ export type StepRow = {
 
 export type StepLeaf = Omit<StepRow, 'envelope'>
 
-/** Larger than any version, so that all steps count. */
+/** A number larger than any version. With it all steps count. */
 export const EVERY_VERSION = 2 ** 31 - 1
 
-/** A record and the version up to which its steps count. */
+/** A record, and the version up to which its steps count. */
 export type RecordVersion = { readonly ledgerId: Uuid; readonly recordId: Uuid; readonly version: number }
 
 /**
- * Returns the newest step of each kind up to each record's version, in order: at most eight for a record.
+ * Returns the newest step of each kind up to each record's version, in the order of `records`. A record has at most
+ * eight such steps.
  *
- * Uses the index entries_by_record. A record with hundreds of revisions costs as many index rows, but only the
- * returned envelopes are read.
+ * Uses the index entries_by_record. For a record with hundreds of revisions it reads hundreds of index rows, but only
+ * the envelopes that it returns.
  */
 export function listNewestSteps(db: Db, records: readonly RecordVersion[]): Promise<StepRow[][]> {
   return listSteps(db, records, {
@@ -46,7 +47,7 @@ export function listNewestSteps(db: Db, records: readonly RecordVersion[]): Prom
   })
 }
 
-/** Returns the same steps without envelopes, which are most of the bytes sent. */
+/** Returns the same steps as listNewestSteps, but without the envelopes, which are most of the bytes sent. */
 export function listNewestLeaves(db: Db, records: readonly RecordVersion[]): Promise<StepLeaf[][]> {
   return listSteps(db, records, { name: 'list_newest_leaves', envelope: '' })
 }

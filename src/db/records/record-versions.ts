@@ -2,7 +2,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 
-/** A record of the ledger; with `peerId`, another ledger's record as that peer has sent it. */
+/** A record of the ledger. With `peerId` it is another ledger's record as that peer has sent it. */
 export type RecordOrigin = RecordKey & { readonly peerId: Uuid | null }
 
 /** Returns each record's version, in order; null for records without steps. */

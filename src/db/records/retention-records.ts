@@ -16,14 +16,17 @@ import {
   RETENTION_RECORDS_PER_PAGE,
 } from '../limits.ts'
 
-/* Reads records in chain order for decisions about retention: those with rows, and those of batches. */
+/*
+ * A record as decisions about retention need it. Records with rows of their own and records of batches are read in
+ * chain order.
+ */
 
 export type RetentionRecord = {
   readonly recordId: Uuid
   readonly type: string
   readonly agents: readonly Uuid[]
   readonly madeSeq: number
-  /** When the last change happened; null: the record is open. */
+  /** Time of the last change; null: the record is still open. */
   readonly since: Date | null
   readonly isGated: boolean
   /** Whether the payload is stored and no entry has erased it. */
@@ -31,7 +34,7 @@ export type RetentionRecord = {
 }
 
 /**
- * Called for each record, in chain order. `digest` computes the payload's digest and must be called before the
+ * Called for each record, in chain order. `digest` computes the payload's digest. It must be called before the
  * visitor returns.
  */
 type Visit = (record: RetentionRecord, digest: () => Uint8Array) => void
@@ -39,8 +42,8 @@ type Visit = (record: RetentionRecord, digest: () => Uint8Array) => void
 /**
  * Visits one page of records from entry `from` on that were made before `before`.
  *
- * Returns where the next page begins; null: all old enough records were visited. Yields to the event loop after each
- * chunk.
+ * Returns the entry where the next page begins; null: all records that are old enough were visited. Yields to the
+ * event loop after each chunk.
  */
 export async function readRetentionPage(
   pool: pg.Pool,

@@ -2,9 +2,9 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { HOLDS_NAMED_MAX, RETENTION_RULES_MAX } from '../limits.ts'
 
-/* Rules of retention, and holds. append_entries decides by them (migrations/functions/retention.sql). */
+/* Reads retention rules and holds. append_entries applies them (migrations/functions/retention.sql). */
 
-/** `days` null: documents stay forever. */
+/** A retention rule. `days` null: documents stay forever. */
 export type RuleRow = {
   readonly seq: number
   readonly type: string | null
@@ -39,11 +39,14 @@ export type HoldRow = {
   readonly setAt: Date
 }
 
-/** SQL constants: `lifted_seq` of a standing hold in its index, and a seq after every entry. */
+/**
+ * SQL constants. NEVER is the value of `lifted_seq` that the index has for a standing hold. AT_THE_END is a seq after
+ * every entry.
+ */
 const NEVER = '9223372036854775807'
 const AT_THE_END = '9223372036854775806'
 
-/** Lists holds set before the entry at `before`, newest first. `standing`: only those that were not lifted. */
+/** Lists holds set before the entry at `before`, newest first. With `standing`, only holds that were not lifted. */
 export async function listHolds(
   db: Db,
   ledgerId: Uuid,
@@ -79,7 +82,7 @@ export async function countRetention(
   return rows[0]!
 }
 
-/** Returns the hold set at `seq`; null: none. */
+/** Returns the hold set at `seq`; null: the entry set no hold. */
 export async function findHold(db: Db, ledgerId: Uuid, seq: number): Promise<HoldRow | null> {
   const { rows } = await db.query<HoldRow>({
     name: 'find_hold',
@@ -91,7 +94,7 @@ export async function findHold(db: Db, ledgerId: Uuid, seq: number): Promise<Hol
   return rows[0] ?? null
 }
 
-/** Type and agents of a record in a batch. Ignored for other records. */
+/** Facts about a record in a batch. Type and agents are ignored for other records. */
 type BatchRecordFacts = {
   readonly seq: number
   readonly type: string | null
@@ -115,7 +118,7 @@ export async function listHoldsOn(
   return rows
 }
 
-/** Returns the case of the oldest hold on each record, in order; null: no hold. */
+/** Returns the case of the oldest hold on each record, in the order of `records`; null: the record has no hold. */
 export async function listCasesOn(
   db: Db,
   ledgerId: Uuid,

@@ -18,7 +18,7 @@ export type Sweep = {
   readonly envelopeKid: Buffer
 }
 
-/** Claims a ledger with a due sweep for one page. Other workers skip it meanwhile. null: none is due. */
+/** Claims a ledger with a due sweep for one page; null: no sweep is due. Other workers skip a claimed ledger. */
 export async function claimSweep(pool: pg.Pool): Promise<Sweep | null> {
   const { rows } = await pool.query<Sweep>({
     name: 'claim_sweep',
@@ -38,12 +38,18 @@ export async function claimSweep(pool: pg.Pool): Promise<Sweep | null> {
 }
 
 /**
- * How a page ended. `nextSeq`: the sweep continues after those of other ledgers. `done`: it begins again after some
- * hours. `failed`: the page is retried.
+ * How a page ended.
+ *
+ * - `nextSeq`: the sweep goes on at this entry, after the pages of other ledgers.
+ * - `done`: the sweep has reached the end and starts again after some hours.
+ * - `failed`: the page is tried again after a pause.
  */
 type SweepEnd = { readonly nextSeq: number } | 'done' | 'failed'
 
-/** Ends the claim. If a rule or a hold has changed meanwhile, the sweep starts again, as append_keeping has set it. */
+/**
+ * Ends the claim and stores how the page ended. If a rule or a hold was changed meanwhile, append_keeping has set the
+ * sweep to its start, and this position stays.
+ */
 export async function releaseSweep(
   pool: pg.Pool,
   { ledgerId, nextSeq, changedSeq }: Sweep,
@@ -65,7 +71,10 @@ export async function releaseSweep(
   })
 }
 
-/** Returns the entries that set these rules. They must be verified before anything is erased by the rules. */
+/**
+ * Returns the entries that set these rules. The caller must verify the entries before it erases anything by the
+ * rules.
+ */
 export async function readRuleEntries(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -80,7 +89,7 @@ export async function readRuleEntries(
   return rows.map((row) => ({ ...toSignedLine(row), seq: row.seq }))
 }
 
-/** `due`: ledgers whose sweep is due or running. `failing`: ledgers whose newest page failed. */
+/** Counts ledgers. `due`: the sweep is due or running. `failing`: the newest page failed. */
 export async function countSweeps(
   pool: pg.Pool,
 ): Promise<{ readonly due: number; readonly failing: number }> {

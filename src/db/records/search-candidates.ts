@@ -23,18 +23,24 @@ export type OwnMatch = {
   readonly own: RecordRowRead
 }
 
-/** Results of the walks. `end`: how far they have read; null: to their ends, or as far as a full page reaches. */
+/**
+ * Results of the walks. `end` is the position up to which they have read; null: they have read to their ends, or as
+ * far as a full page reaches.
+ */
 export type FoundCandidates = {
   readonly own: { readonly found: readonly OwnMatch[]; readonly end: RecordPosition | null }
   readonly chunks: {
     readonly found: readonly ChunkCandidate[]
     readonly end: RecordPosition | null
-    /** True if all records of the chunks match. */
+    /** True if the search has no filters, so that all records of the chunks match. */
     readonly allMatch: boolean
   }
 }
 
-/** Finds, in one statement, a page's records with their own entry and chunks with possible further matches. */
+/**
+ * Finds the candidates of a page in one statement: records with their own entry, and chunks that may have further
+ * matches.
+ */
 export async function findCandidates(
   searches: Searches,
   ledger: Uuid,
@@ -70,7 +76,7 @@ type CandidateRow = RecordRowRead & {
   bytes: number
   found: number
   stopSeq: number | null
-  /** Null except in the first row. */
+  /** All found chunks. Set in the first row only, null in the others. */
   chunks: [seq: number, chunk: number, before: number][] | null
   chunkStopSeq: number | null
   chunkStop: number | null
@@ -83,9 +89,9 @@ function hasFilters({ filters }: RecordSearch): boolean {
 /**
  * SQL of findCandidates.
  *
- * Each walk returns matches among its first candidates. A walk that has more candidates but did not fill the page
- * stops all walks of its kind at its last candidate. The remaining matches are sorted, complete, and cut to the page.
- * Chunks are searched as far as the records of a full page reach.
+ * Each walk returns matches among its first candidates. If a walk has more candidates but did not fill the page, all
+ * walks of its kind stop at its last candidate. What they found up to there is complete. It is sorted and cut to the
+ * page. Chunks are searched as far as the records of a full page reach.
  */
 function candidatesText(
   search: RecordSearch,
@@ -123,10 +129,10 @@ function candidatesText(
     ) w on true`
 }
 
-/** `stops`: whether the text defines `stop`. */
+/** SQL of walks. `stops`: whether the text defines `stop`, where the walks stopped. */
 type Walks = { readonly text: string; readonly stops: boolean }
 
-/** SQL: `own`, with one record more than the page has, and where the walks stopped. */
+/** SQL: `own`, with one record more than fits into the page, and `stop`, where the walks stopped. */
 function ownText(search: RecordSearch, range: SeqRange, streams: readonly Stream[], bind: Bind): Walks {
   const { filters, order, candidatesMax = SEARCH_CANDIDATES_MAX } = search
   const beyond = order === 'desc' ? '<' : '>'
@@ -176,7 +182,10 @@ function ownText(search: RecordSearch, range: SeqRange, streams: readonly Stream
 
 const NO_RECORDS = 'select null::uuid as record_id, null::int8 as first_seq, null::int4 as bytes where false'
 
-/** SQL: bytes that a record shows beyond its own row, from the newest step of each kind. Few records have any. */
+/**
+ * SQL: bytes that a page shows of a record beyond its own row: documents of the newest step of each kind. Few records
+ * have such steps.
+ */
 const STEP_BYTES = `case when (
     select g.version from tallystick.gated_records g where g.ledger_id = q.ledger_id and g.record_id = f.record_id
   ) > 1 then (
@@ -190,8 +199,8 @@ const STEP_BYTES = `case when (
   ) else 0 end`
 
 /**
- * SQL: `chunk`, with one chunk more than may be read, and where the walk stopped. `records`: minimum number of
- * matches in the chunk.
+ * SQL: `chunk`, with one chunk more than may be read, and `chunk_stop`, where the walk stopped. `records` is the
+ * minimum number of matches in the chunk.
  */
 function chunksText(
   search: RecordSearch,
@@ -205,16 +214,16 @@ function chunksText(
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind((hasFilters(search) ? chunksMax : limit) + 1, 'int8')
   const stops = walk.others.length > 0
-  // With one list of keys every chunk matches.
+  // With only one list of keys, every chunk of the walk is a candidate, so the walk does not stop early.
   const budget = stops ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
-  // A separate CTE without values of `q`: Postgres evaluates it once and uses the index.
+  // A separate CTE that uses no values of `q`, so that Postgres evaluates it once and uses the index.
   const reach = `reach as materialized (
       select coalesce((select o.first_seq from own o where o.nth = ${bind(limit + 1, 'int8')})${ownStops ? ', (select s.first_seq from stop s)' : ''}) as seq
     )`
   const walked = walkText(keys, search, range, bind, '(select reach.seq from reach)')
   const list = keysText(keys, bind)
   const records = hasFilters(search) ? '0' : countText(search, bind)
-  // The chunks of one key are sorted and distinct.
+  // The chunks of a single walk are already sorted and distinct.
   if (!stops && (keys === null || keys.length === 1)) {
     const text = `${reach}, chunk as materialized (
       select k.seq, k.chunk, ${records} as records from ${list} cross join lateral (${walked} limit ${more}) k
@@ -244,7 +253,10 @@ function chunksText(
 
 const NO_CHUNKS = 'chunk as (select null::int8 as seq, null::int4 as chunk, 0 as records where false)'
 
-/** Each of many walks gets at least a tenth of the candidates. Most fill the page much earlier. */
+/**
+ * Returns the number of candidates for each walk. Even with many walks it is at least a tenth of `candidatesMax`,
+ * because most walks fill the page much earlier.
+ */
 function budgetOf(candidatesMax: number, walks: number): number {
   return Math.ceil(candidatesMax / Math.min(walks, SHARES_MAX))
 }

@@ -15,20 +15,21 @@ import {
 import { entriesOf, orderOf, runShared, walksOf, within } from './search-text.ts'
 import type { Searches } from './searches.ts'
 
-/** Makes the SQL of streams, with placeholders of one statement. */
+/** Makes the SQL of streams. `bind` makes their placeholders, so that they fit into one statement. */
 type MakeStreams = (bind: Bind) => readonly Stream[]
 
-/** Index walks: `makeStreams` over `records`, `walk` over chunks. null: nothing can match. */
+/** Index walks of a search: `makeStreams` over `records`, `walk` over chunks; null: nothing there can match. */
 export type Choice = { readonly makeStreams: MakeStreams | null; readonly walk: ChunkWalk | null }
 
 /** Walks of the single filters; null: no record can match. */
 type Choices<T> = readonly T[] | null
 
 /**
- * Chooses the walk that probably reads the fewest non-matching candidates, once for `records` and once for chunks.
+ * Chooses the walk that probably reads the fewest candidates that do not match: once for `records`, once for chunks.
  *
- * That is the walk that ends first, or whose first candidates reach furthest along the chain. A walk that ends
- * completes the page, so a rare value costs no more beside a common one than alone.
+ * That is the walk that ends first, or else the one whose first candidates reach furthest along the chain. A walk
+ * that ends completes the page. So a search for a rare and a common value costs no more than a search for the rare
+ * value alone.
  */
 export async function chooseWalks(
   searches: Searches,
@@ -59,7 +60,7 @@ function furthest(reach: readonly number[]): number {
   return Math.max(0, reach.indexOf(Math.max(...reach)))
 }
 
-/** Returns how far each walk's first candidates reach, in search order. */
+/** Returns the seq that each walk's first candidates reach, in search order. */
 async function probe(
   searches: Searches,
   ledger: string,
@@ -82,7 +83,7 @@ async function probe(
   })
 }
 
-/** SQL: how far the first candidates of these walks reach together; null: there are no more. */
+/** SQL: the seq that the first candidates of these walks reach together; null: all walks end before that. */
 function reachText(streams: readonly Stream[], search: RecordSearch, range: SeqRange, bind: Bind): string {
   const [first, firstOf] = search.order === 'desc' ? ['max', 'greatest'] : ['min', 'least']
   const reaches = streams.map((stream) => {

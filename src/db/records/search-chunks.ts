@@ -14,15 +14,18 @@ import {
 import type { Bind } from './search-streams.ts'
 import { entriesOf } from './search-text.ts'
 
-/* Finds records of batches: walks along batch_keys, or one walk along batch_chunks, lead to the chunks. */
+/* Finds records of batches. The chunks are found by walks along batch_keys, or by one walk along batch_chunks. */
 
-/** `keys`: walks along these; null: along all chunks. `others`: the chunk must also have one key of each list. */
+/**
+ * How chunks are found. `keys`: one walk for each key; null: one walk along all chunks. `others`: the chunk must also
+ * have one key of each list.
+ */
 export type ChunkWalk = {
   readonly keys: readonly Buffer[] | null
   readonly others: readonly (readonly Buffer[])[]
 }
 
-/** A chunk with possible matches. `before`: minimum number of the page's records that come before it. */
+/** A chunk with possible matches. `before`: at least this many of the page's records come before the chunk. */
 export type ChunkCandidate = { readonly seq: number; readonly chunk: number; readonly before: number }
 
 /** A batch record that matches all filters. `bytes`: size of its documents in a page. */
@@ -41,7 +44,9 @@ export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
     : `unnest(${bind(keys, 'bytea[]')}) v (key)`
 }
 
-/** SQL: chunks `k` with the key `v.key`, in order. `reach`: SQL of the last seq to read; null: the end of the range. */
+/**
+ * SQL: chunks `k` with the key `v.key`, in order. `reach` is SQL of the last seq to read; null: the end of the range.
+ */
 export function walkText(
   keys: readonly Buffer[] | null,
   { order, after }: RecordSearch,
@@ -65,13 +70,13 @@ function orElse(reach: string | null, bound: string): string {
   return reach === null ? bound : `coalesce(${reach}, ${bound})`
 }
 
-/** SQL: the chunk of the first record beyond `after`. */
+/** SQL: the chunk that contains the first record beyond `after`. */
 function chunkAfter({ seq, index }: RecordPosition, order: Order, bind: Bind): string {
   const chunk = Math.floor((order === 'asc' ? index + 1 : index - 1) / CHUNK_RECORDS)
   return `(${bind(seq, 'int8')}, ${bind(chunk, 'int4')})`
 }
 
-/** SQL: condition on chunk `k` that it has a key of each of the other lists. */
+/** SQL: condition that chunk `k` has a key of each of the other lists. */
 export function othersText({ others }: ChunkWalk, bind: Bind): string {
   const conditions = others.map(
     (keys) => `exists (select from tallystick.batch_keys x
@@ -80,7 +85,7 @@ export function othersText({ others }: ChunkWalk, bind: Bind): string {
   return conditions.length === 0 ? 'true' : conditions.join(' and ')
 }
 
-/** SQL: number of records of chunk `k` beyond `after`. */
+/** SQL: number of records of chunk `k` that are beyond `after`. */
 export function countText({ order, after }: RecordSearch, bind: Bind): string {
   if (after === null) return 'k.count'
   const first = `k.chunk * ${CHUNK_RECORDS}`
@@ -121,13 +126,13 @@ function bytesOf({ payload, metadata, references }: Bytes): number {
 
 type Bytes = { readonly [Name in 'payload' | 'metadata' | 'references']: Uint8Array | null }
 
-/** Returns the position reached by a search that reads this chunk next. */
+/** Returns the position of a search that has read everything before this chunk. */
 export function positionBefore({ seq, chunk }: ChunkCandidate, order: Order): RecordPosition {
   if (order === 'desc') return { seq, index: (chunk + 1) * CHUNK_RECORDS }
   return chunk === 0 ? { seq: seq - 1, index: POSITION_INDEX_MAX } : { seq, index: chunk * CHUNK_RECORDS - 1 }
 }
 
-/** Returns the position reached by a search that has read this chunk. */
+/** Returns the position of a search that has read this chunk. */
 export function positionAfter(seq: number, chunk: number, order: Order): RecordPosition {
   return { seq, index: order === 'asc' ? (chunk + 1) * CHUNK_RECORDS - 1 : chunk * CHUNK_RECORDS }
 }

@@ -3,7 +3,10 @@ import { isBeyond, type Order, type RecordPosition } from './search.ts'
 
 type Positioned = { readonly position: RecordPosition; readonly bytes: number }
 
-/** `isFull`: no further record would fit. `next`: where the next page begins; null: there is none. */
+/**
+ * A page of records. `isFull`: no further record fits. `next`: the position after which the next page begins; null:
+ * this is the last page.
+ */
 export type Page<T> = {
   readonly found: readonly T[]
   readonly next: RecordPosition | null
@@ -11,8 +14,8 @@ export type Page<T> = {
 }
 
 /**
- * Merges the sources into one page. Each source is sorted and complete up to `end`, and no record is in two of them.
- * `end` null: the sources are complete.
+ * Merges the sources into one page. Each source must be sorted and complete up to `end`, and no record may be in two
+ * sources. `end` null: the sources are complete.
  */
 export function cutPage<T extends Positioned>(
   sources: readonly (readonly T[])[],

@@ -3,13 +3,13 @@ import { SEARCH_CLOCK_SLACK_MS, SEARCH_ENTRIES_SKIPPED_MAX } from '../limits.ts'
 import type { RecordSearch, SeqRange } from './search.ts'
 
 /**
- * Returns the range of entries that a search has to read; null: an empty one. Without a `recordedAt` range it is the
- * whole chain.
+ * Returns the range of entries that a search has to read; null: the range is empty. Without a filter by `recorded` it
+ * is the whole chain.
  *
- * `recordedAt` is a claim, but append_entries refuses one that is more than 30 s off the database's clock, which
- * advances with `seq`. So if an entry is more than twice that before the range, all earlier entries are before it
- * too. Bisection finds such an entry in 24 steps of 10 million. The rest of the margin is skipped entry by entry, up
- * to a request's limit, and the next request continues there.
+ * `recordedAt` is a claim, but append_entries refuses an entry whose claim is more than 30 s off the database's
+ * clock, and that clock advances with `seq`. So if an entry is more than 60 s before the searched times, all earlier
+ * entries are before them too. Bisection finds such an entry among 10 million in 24 steps. The entries of the
+ * remaining margin are skipped one by one, up to a request's limit, and the next request continues there.
  */
 export async function findSeqRange(
   pool: Db,

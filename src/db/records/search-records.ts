@@ -13,17 +13,17 @@ import { findSeqRange } from './search-range.ts'
 import type { Searches } from './searches.ts'
 
 /**
- * `next`: how far the search has read; null at the end. A page may have fewer records than requested, or none,
- * without being the last.
+ * A page of found records. `next` is the position up to which the search has read; null: the end was reached. Even
+ * with few records or none, a page may not be the last.
  */
 type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: RecordPosition | null }
 
 /**
  * Returns one page of the records that match all filters, in chain order.
  *
- * There are two sources: `records`, which Postgres filters, and chunks of batches, which are decompressed and
- * filtered here. A request reads at most SEARCH_CANDIDATES_MAX rows and keys of each source and SEARCH_CHUNKS_MAX
- * chunks. The page ends at the last of them.
+ * There are two sources. Postgres filters `records`. Chunks of batches are decompressed and filtered here. A request
+ * reads at most SEARCH_CANDIDATES_MAX rows and keys of each source, and SEARCH_CHUNKS_MAX chunks. A page that reaches
+ * a limit ends there.
  */
 export async function searchRecords(
   searches: Searches,
@@ -44,8 +44,8 @@ const NOTHING: RecordPage = { rows: [], next: null }
 type Match = OwnMatch | ChunkMatch
 
 /**
- * Fills the page from both sources. Reads chunks until the page is full: at first as many as would fill it if all
- * records matched, then four times as many each time.
+ * Fills the page from both sources. Chunks are read in steps until the page is full. The first step has as many
+ * chunks as would fill the page if all records matched, and each further step has four times as many.
  */
 async function fillPage(
   searches: Searches,
@@ -81,7 +81,7 @@ async function fillPage(
   }
 }
 
-/** Returns the rows in page order. */
+/** Returns the rows of the found records, in the same order. */
 async function readRows(pool: Db, found: readonly Match[]): Promise<RecordRowRead[]> {
   const ofBatches = found.filter((match) => 'record' in match)
   const read = (await readBatchRecords(pool, ofBatches)).values()

@@ -7,7 +7,7 @@ import { SEARCH_DAYS_MAX } from '../limits.ts'
  * Walks along indexes that find candidates among records with their own entry (migrations/0004-records.sql,
  * 0005-gated-records.sql).
  *
- * Each walk is in chain order. All SQL text is in this file; a caller's values are only bound.
+ * Each walk is in chain order. All SQL text is in this file. Values of a caller are only bound as parameters.
  */
 
 /** Filters of a search. A record must match all of them. */
@@ -21,7 +21,8 @@ export type RecordFilters = { readonly [Name in SearchedName]?: string } & {
   /** Principal of a gated record: the actor that created it, or the agent for which that actor acted. */
   readonly principal?: Uuid
   /**
-   * The actor, the agent for which it acts, or the performer. For keys that may only see records of their own agent.
+   * Matches if the agent is the actor, the agent for which the actor acts, or the performer. Used for keys that may
+   * only see records of their own agent.
    */
   readonly ownAgent?: Uuid
   readonly occurred?: TimeRange
@@ -30,7 +31,7 @@ export type RecordFilters = { readonly [Name in SearchedName]?: string } & {
   readonly state?: string
 }
 
-/** From `fromMs` to before `beforeMs`, in milliseconds. At most one of them is null: no bound. */
+/** Times from `fromMs` to before `beforeMs`, in milliseconds; null: no bound. At most one of them is null. */
 export type TimeRange = { readonly fromMs: number | null; readonly beforeMs: number | null }
 
 /** Binds a value and returns its placeholder. */
@@ -38,14 +39,17 @@ export type Bind = (value: unknown, type: string) => string
 
 /** A walk over records `r` of ledger q.ledger_id. */
 export type Stream = {
-  /** Days `v.day`; the walk runs once for each. */
+  /** List of days `v.day`, as SQL. The walk runs once for each day. */
   readonly days?: { readonly list: string; readonly count: number }
-  /** From clause and condition. The index MUST skip rows that the condition excludes, because no budget counts them. */
+  /**
+   * From clause and condition. The index MUST skip rows that the condition excludes, because such rows are not
+   * counted against the limit of candidates.
+   */
   readonly from: string
-  /** Condition that excludes candidates of another walk. */
+  /** Condition that excludes candidates that another walk of the same filter finds. */
   readonly exclusion?: string
   readonly seq: string
-  /** Whether the intended index puts nulls first. */
+  /** Whether the index that the walk should use sorts nulls first. */
   readonly nullsFirst: boolean
 }
 
@@ -55,11 +59,11 @@ type Filter<T> = {
    * walk's order.
    */
   condition(value: T, bind: Bind): string
-  /** Returns walks that together reach every matching record exactly once; absent: no index serves the filter. */
+  /** Returns walks that together reach every matching record exactly once. Absent if no index serves the filter. */
   readonly streams?: (value: T, bind: Bind) => readonly Stream[]
 }
 
-/** Matches exact texts of members without a column, by the index of each member. */
+/** Filters by exact text of members that have no column. Each such member has an index. */
 const OF_OTHERS = mapSearched((name) => {
   const value = `r.other_members ->> '${name}'`
   return byColumn<string>(
@@ -67,7 +71,7 @@ const OF_OTHERS = mapSearched((name) => {
   )
 })
 
-/** All filters, from the one that probably leaves the fewest records to the one that leaves the most. */
+/** All filters. The first one probably leaves the fewest records, the last one the most. */
 export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNullable<RecordFilters[Name]>> } =
   {
     reference: {
@@ -116,9 +120,10 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
         return [...walksOfMaker(own), { ...walkGated(`x.performer_id = ${own}`), exclusion }]
       },
     },
-    // Its walks are by day, and the existing days must be found first (search-choice.ts).
+    // No walks here: they are by day, and search-choice.ts must first find the days that exist.
     occurred: { condition: (range, bind) => inRange('r.occurred_at', range, bind) },
-    // Almost in chain order: search-range.ts narrows every walk to a range of entries.
+    // No walks here: times of recording are almost in chain order, so search-range.ts narrows every walk to a range
+    // of entries.
     recorded: {
       condition: (range, bind) => `exists (select from tallystick.entries x
       where x.ledger_id = q.ledger_id and x.seq = r.first_seq and ${inRange('x.recorded_at', range, bind)}
@@ -142,7 +147,7 @@ const NOTARIZED = `not ${whereGated('true')}`
 
 const DAY = "date_trunc('day', r.occurred_at at time zone 'UTC')"
 
-/** Returns one walk for all days, by array. Planning 31 separate walks takes 20 ms. */
+/** Returns one walk for all days, which are passed as an array. Planning 31 separate walks would take 20 ms. */
 export function walkDays(days: readonly string[], bind: Bind): Stream {
   const list = `unnest(${bind(days, 'timestamp[]')}) v (day)`
   return {
@@ -152,8 +157,8 @@ export function walkDays(days: readonly string[], bind: Bind): Stream {
 }
 
 /**
- * SQL: the days, in order, with records of the ledger, at most one more than a search walks. Jumps from one day to
- * the next.
+ * SQL: the days with records of the ledger, in order, and at most one day more than a search walks. The query jumps
+ * from one day to the next.
  */
 export function daysText(range: TimeRange, bind: Bind): string {
   const from = range.fromMs === null ? '' : `and ${DAY} >= date_trunc('day', ${bindTime(range.fromMs, bind)})`
@@ -185,8 +190,8 @@ function byGated<T>(condition: Filter<T>['condition']): Filter<T> {
 }
 
 function whereGated(condition: string): string {
-  // Finds the row by primary key first. A plan made on an empty table would otherwise use the condition's index and
-  // read all matching rows.
+  // Finds the row by primary key and then checks the condition. Otherwise a plan made on an empty table would use the
+  // condition's index and read all matching rows.
   return `exists (select from (
         select * from tallystick.gated_records n where n.ledger_id = q.ledger_id and n.record_id = r.record_id offset 0
       ) x where ${condition} offset 0)`
@@ -204,8 +209,8 @@ function walkGated(condition: string): Stream {
 }
 
 /**
- * Returns a walk over records that ended in `state`, or over all open records. No index contains a state that steps
- * still change.
+ * Returns a walk over records that ended in `state`. If `state` is a state of open records, the walk is over all open
+ * records, because no index contains a state that steps still change.
  */
 function walkState(state: string, bind: Bind): Stream {
   return walkGated(`x.ended_as collate "C" = ${bind(OPEN_STATES.includes(state) ? '' : state, 'text')}`)
@@ -227,7 +232,8 @@ function walkRecords(condition: string): Stream {
 
 function walkActor(agent: string): Stream {
   return {
-    // Finds the record by id, for the same reason as in whereGated. A record's id is the subject of its first entry.
+    // Finds the record by its id, which is the subject of the record's first entry. Otherwise a plan made on an empty
+    // table would read all matching rows.
     from: `tallystick.entries x cross join lateral (
         select * from tallystick.records c where c.ledger_id = q.ledger_id and c.record_id = x.subject_id offset 0
       ) r

@@ -6,7 +6,7 @@ import type { Searches, Sharing } from './searches.ts'
 
 /* SQL fragments that all search statements share. */
 
-/** Returns the list of days; a list of one if the walk is not by day. */
+/** Returns the days of a walk as SQL. A walk that is not by day gets a list of one value. */
 export function walksOf({ days }: Stream) {
   return days ?? { list: '(values (0)) v (day)', count: 1 }
 }
@@ -22,7 +22,10 @@ export function entriesOf(filters: RecordFilters) {
   return names.flatMap((name) => (filters[name] === undefined ? [] : [[name, filters[name]] as const]))
 }
 
-/** SQL: restricts a stream to the range and to records beyond `after`, which may be a position within a batch. */
+/**
+ * SQL: restricts a stream to the range and to entries that may have records beyond `after`. `after` may be a position
+ * within a batch.
+ */
 export function within({ seq }: Stream, { order, after }: RecordSearch, { from, end }: SeqRange, bind: Bind) {
   const first = after && order === 'asc' ? Math.max(from, after.seq + 1) : from
   const last = after && order === 'desc' ? Math.min(end, after.seq) : end
@@ -35,8 +38,8 @@ export function orderOf({ seq, nullsFirst }: Stream, order: Order): string {
 }
 
 /**
- * Runs the SQL of `makeText` for ledger `q.ledger_id`. Concurrent callers with the same text share a statement, and
- * their values are the rows of `q`.
+ * Runs the SQL of `makeText` for ledger `q.ledger_id`. If concurrent callers have the same text, they share a
+ * statement, and each caller's values are a row of `q`.
  */
 export function runShared<Row extends pg.QueryResultRow>(
   searches: Searches,
@@ -48,7 +51,7 @@ export function runShared<Row extends pg.QueryResultRow>(
   const types = ['uuid']
   const page = makeText((value, type) => {
     const isList = type.endsWith('[]')
-    // unnest flattens arrays of arrays, so that a list within a list is sent as text.
+    // A list within a list is sent as text, because unnest flattens arrays of arrays.
     values.push(isList ? listText(value as readonly (string | Buffer)[]) : value)
     types.push(isList ? 'text' : type)
     return isList ? `q.v${values.length}::${type}` : `q.v${values.length}`
@@ -64,10 +67,10 @@ function listText(list: readonly (string | Buffer)[]): string {
 }
 
 /**
- * Returns how a search's statement is shared.
+ * Returns how a search's statement may be used.
  *
- * Searches by at most one filter are prepared: there are few texts, and planning takes longer than the rest. Those
- * whose candidates all match are shared too, because none delays the others by more than a page.
+ * Searches by at most one filter are prepared: they have few texts, and planning takes longer than the rest. They are
+ * also shared if all their candidates match, because then no search delays the others by more than a page.
  */
 function sharingOf(filters: RecordFilters): Sharing {
   const [first, second] = entriesOf(filters)

@@ -5,7 +5,7 @@ import type { RecordFilters } from './search-streams.ts'
  */
 export type RecordPosition = { readonly seq: number; readonly index: number }
 
-/** Larger than any index in a batch (src/proof/statement/batch-ids.ts). */
+/** A number larger than any index in a batch (src/proof/statement/batch-ids.ts). */
 export const POSITION_INDEX_MAX = 2_048
 
 export type Order = 'asc' | 'desc'
@@ -13,12 +13,15 @@ export type Order = 'asc' | 'desc'
 export type RecordSearch = {
   readonly filters: RecordFilters
   readonly order: Order
-  /** Only records beyond this position. */
+  /** Finds only records beyond this position; null: all records. */
   readonly after: RecordPosition | null
   readonly limit: number
-  /** For tests. Defaults: SEARCH_CANDIDATES_MAX for candidates, SEARCH_ENTRIES_SKIPPED_MAX for entries. */
+  /**
+   * Limit for tests. The default is SEARCH_CANDIDATES_MAX for candidates, and SEARCH_ENTRIES_SKIPPED_MAX for skipped
+   * entries.
+   */
   readonly candidatesMax?: number
-  /** For tests. Default: SEARCH_CHUNKS_MAX. */
+  /** Limit for tests. The default is SEARCH_CHUNKS_MAX. */
   readonly chunksMax?: number
 }
 
@@ -30,7 +33,7 @@ export function isBeyond(a: RecordPosition, b: RecordPosition, order: Order): bo
   return order === 'asc' ? difference > 0 : difference < 0
 }
 
-/** Returns the earlier position; null counts as the end. */
+/** Returns the position that comes first in search order. null means the end, which comes last. */
 export function earlierOf(
   a: RecordPosition | null,
   b: RecordPosition | null,

@@ -13,15 +13,18 @@ import { type ChunkKey, readChunks } from './read-chunk-keys.ts'
 import type { BatchRow } from './read-records.ts'
 
 /**
- * How a text may be shared. `none`: it may never recur. `prepared`: one of few texts. `shared`: one statement may
- * serve several pages.
+ * How a statement text is used.
+ *
+ * - `none`: the text may never recur, so it is not prepared.
+ * - `prepared`: the text is one of few, so it is prepared.
+ * - `shared`: the text is prepared, and one statement may serve several pages.
  */
 export type Sharing = 'none' | 'prepared' | 'shared'
 
 type PageRequest = {
   /**
-   * SQL whose parameters are lists with one value for each page. Column `ix` of a row is the number of its page, from
-   * 1.
+   * SQL whose parameters are lists with one value for each page. Column `ix` of a row is the number of the row's
+   * page, from 1.
    */
   readonly text: string
   readonly values: readonly unknown[]
@@ -36,12 +39,13 @@ type Text = { readonly name: string; readonly pages: Coalescer<Page, Row[]> }
 /**
  * Runs statements of searches on a search pool (pools.ts).
  *
- * Pages that are requested while others are running share a statement. Starting the plan of a ten-record page takes
- * Postgres as long as the rest, and each round trip costs the server a system call and a wake-up.
+ * Pages share a statement if they are requested while other statements are running. This saves time, because starting
+ * the plan of a ten-record page takes Postgres as long as the rest, and each round trip costs the server a system
+ * call and a wake-up.
  */
 export class Searches {
   readonly pool: Db
-  /** By text. There are few texts (search-text.ts). */
+  /** Prepared statements by text. There are few texts (search-text.ts). */
   readonly #texts = new Map<string, Text>()
 
   readonly #chunks: Coalescer<ChunkKey, BatchRow | null>
@@ -67,8 +71,8 @@ export class Searches {
   }
 
   /**
-   * Reads the first chunks, up to `bytesMax` bytes of content but at least one; null: no such chunk. Pages with a
-   * single chunk, which are the most, share a statement.
+   * Reads the first of the chunks, up to `bytesMax` bytes of content but at least one chunk; null: the chunk does not
+   * exist. Most pages need a single chunk, and these pages share a statement.
    */
   async readChunks(
     ledgerId: Uuid,

@@ -14,10 +14,10 @@ import type { QueueName } from '../jobs/queues.ts'
 import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
 import type { GatedRecordKey } from './gated-cases.ts'
 
-/* Finds completions that wait for the worker: the rows of waiting_completions, which has no others. */
+/* Finds completions that wait for the worker. The table waiting_completions contains exactly these. */
 
 /**
- * Job id that no pg-boss job has. Completions get it while their ledger is closed or has an open fault, so that polls
+ * Job id that no pg-boss job has. Completions whose ledger is closed or has an open fault get this id, so that polls
  * skip them.
  */
 const PUT_ASIDE_JOB = '00000000-0000-0000-0000-000000000000'
@@ -27,7 +27,7 @@ const QUEUE: QueueName = 'verify-completion'
 /** A ledger with completions that have no job. */
 export type WaitingLedger = {
   readonly ledgerId: Uuid
-  /** Seq of the newest entry of the longest waiting completion. */
+  /** Seq of the newest entry of the completion that has waited longest. */
   readonly firstSeq: number
   readonly verifiedSize: number
   /** True if the ledger takes no entries, or has an open fault. */
@@ -35,10 +35,10 @@ export type WaitingLedger = {
 }
 
 /**
- * Lists the ledgers with completions that have no job, without ledgers of another database. Polled continuously,
- * without a transaction.
+ * Lists the ledgers that have completions without a job. Ledgers of another database are left out. Called
+ * continuously, without a transaction.
  *
- * Each step from one ledger to the next is one access to the index waiting_completions_free, however many completions
+ * Each step from one ledger to the next is one access to the index waiting_completions_free, even if many completions
  * wait in between.
  */
 export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<WaitingLedger[]> {
@@ -72,7 +72,10 @@ export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<
   })
 }
 
-/** Whether a completion can be verified, or must be put aside because its ledger takes no entries or is faulty. */
+/**
+ * Whether the worker can take the ledger's oldest completion now: to verify it, or, if the ledger is blocked, to put
+ * it aside.
+ */
 export function isReady({ firstSeq, verifiedSize, isBlocked }: WaitingLedger): boolean {
   return isBlocked || firstSeq < verifiedSize
 }
@@ -90,12 +93,12 @@ export async function countReadyJobs(client: pg.ClientBase, most: number): Promi
   return rows[0]!.ready
 }
 
-/** A completion without a job. `isBlocked`: see WaitingLedger. */
+/** A completion without a job. `isBlocked` has the meaning of WaitingLedger. */
 type WaitingCompletion = GatedRecordKey & { readonly isBlocked: boolean }
 
 /**
- * Locks each ledger's oldest waiting completions below its verified size, in equal shares, so that a flood delays only its
- * own ledger.
+ * Locks each ledger's oldest waiting completions below its verified size. All ledgers get equal shares, so that a
+ * flood delays only its own ledger.
  *
  * Other workers skip locked rows until the transaction ends.
  */
@@ -120,8 +123,8 @@ export async function lockWaitingCompletions(
 }
 
 /**
- * SQL: the ledgers with the seq up to which completions are taken, and the number for each ledger. All completions of
- * a blocked ledger are put aside.
+ * SQL: for each ledger the seq up to which completions are taken (`until`), and their number per ledger (`rows`). A
+ * blocked ledger has no limit of seq, because all its completions are put aside.
  */
 const WAITING_SHARES = `with ledgers as materialized (
     select l.ledger_id, l.is_blocked, case when l.is_blocked then 9223372036854775807 else l.verified_size end as until
@@ -148,9 +151,9 @@ function toName({ ledgerId, recordId }: NameColumns): GatedRecordKey {
  * Claims completions as lockWaitingCompletions does, but without row locks, because append_entries changes the rows
  * in another transaction.
  *
- * Claims are advisory locks until this transaction ends. They prove nothing: if two workers verify one completion,
- * the chain accepts one result. A worker that sends nothing for `claimMsMax`, for example because its machine is
- * gone, loses its claims.
+ * Claims are advisory locks until this transaction ends. They only avoid double work: if two workers verify one
+ * completion, the chain accepts one result. A worker that sends nothing for `claimMsMax` loses its claims, for
+ * example because its machine is gone.
  */
 export async function claimWaitingCompletions(
   client: pg.ClientBase,
@@ -177,8 +180,8 @@ export async function claimWaitingCompletions(
 }
 
 /**
- * Stores the job of each completion. Skips ledgers that were or are being moved to another database: their rows must
- * stay as copied.
+ * Stores the job of each completion. Ledgers that were moved or are being moved to another database are skipped,
+ * because their rows must stay as copied.
  */
 export async function setVerificationJobs(
   db: Db,
@@ -206,11 +209,12 @@ export function putAsideCompletions(db: Db, names: readonly GatedRecordKey[]): P
 }
 
 /**
- * Frees completions whose job is lost, and those that were put aside in ledgers that continue. Returns how many, at
- * most `limit`.
+ * Frees completions whose job is lost, and completions that were put aside in ledgers that are no longer blocked.
+ * Returns the number of freed completions, at most `limit`.
  *
- * A job is lost if it was deleted, ended without them, or has run for longer than `jobMsMax`. A dead-letter job keeps
- * its completion. So does a job that an operator has retried: it is a new job with the old one as its root.
+ * A job is lost if it was deleted, ended without its completion, or has run for longer than `jobMsMax`. A completion
+ * stays with its dead-letter job. It also stays with a job that an operator has retried, which is a new job with the
+ * old one as its root.
  */
 export async function releaseLostCompletions(
   db: Db,
@@ -218,8 +222,8 @@ export async function releaseLostCompletions(
 ): Promise<number> {
   const { rowCount } = await db.query({
     name: 'release_lost_completions',
-    // Each look-up uses its own index, whatever the planner's statistics are. pg-boss stores finished jobs for
-    // minutes.
+    // Each look-up uses its own index, whatever the planner's statistics are. Finished jobs are found too, because
+    // pg-boss stores them for minutes.
     text: `update tallystick.waiting_completions u set verification_job = null
       from (
         select w.ledger_id, w.seq, w.verification_job
@@ -252,8 +256,8 @@ export async function releaseLostCompletions(
 type WaitingFigures = { readonly count: number; readonly oldestSeconds: number }
 
 /**
- * Counts unverified completions in ledgers that take entries, and the age of the oldest. Includes those that wait for
- * a fault to be cleared.
+ * Returns the number of unverified completions in ledgers that take entries, and the age of the oldest one.
+ * Completions of ledgers with an open fault count too.
  */
 export async function readWaitingFigures(db: Db): Promise<WaitingFigures> {
   const { rows } = await db.query<{ count: number; seconds: number }>(

@@ -13,12 +13,12 @@ type StartLog = {
 }
 
 /**
- * Checks that the process can connect, that each connection is a Postgres session, and that the schema has this
- * version. Throws, saying what to do.
+ * Checks that the process can connect, that each connection is a Postgres session of its own, and that the schema
+ * fits this code. Throws otherwise, and the message says what to do.
  *
- * Runs first, with the process's own login. Connections opened until then may be unproven, because there was no
- * schema, or Postgres knows the other of two master keys. The caller MUST renew them after it has read the
- * deployment's keys, which determine the master key in use.
+ * Runs first, with the process's own login. Connections opened before the keys are read may be unproven, because
+ * there was no schema, or because Postgres knows the other of two master keys. The deployment's keys show which
+ * master key is in use. After reading them the caller MUST renew these connections.
  */
 export async function checkDatabase(
   database: Database,
@@ -41,10 +41,10 @@ export async function checkDatabase(
 }
 
 /**
- * Repeats `look` until it passes or `waitMs` are over.
+ * Repeats `check` until it passes or `waitMs` have passed.
  *
- * In a cluster everything starts at once, so the database may not be there yet, nor the schema and logins that
- * `migrate` creates.
+ * In a cluster everything starts at once. So the database may not be there yet, or `migrate` may not have created the
+ * schema and the logins.
  */
 export async function untilMigrated<T>(check: () => Promise<T>, log: StartLog, waitMs: number): Promise<T> {
   const giveUpAt = performance.now() + waitMs
@@ -69,7 +69,7 @@ async function refusePooler(pool: pg.Pool, database: Database): Promise<Pooler> 
   }
 }
 
-/** Waiting does not help if the schema is newer. */
+/** Whether waiting may help. It does not help if the schema is newer than this code. */
 function isWorthWaiting(error: Error): boolean {
   return error instanceof SchemaBehindError || isUnavailable(error)
 }

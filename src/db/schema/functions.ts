@@ -4,16 +4,19 @@ import type pg from 'pg'
 
 const FUNCTIONS_DIR = new URL('../../../migrations/functions/', import.meta.url)
 
-/** Version of the row of schema_migrations with the digest of all functions. Migrations are numbered from 1. */
+/**
+ * Version number of the row of schema_migrations that has the digest of all functions. It is free, because migrations
+ * are numbered from 1.
+ */
 export const FUNCTIONS_VERSION = 0
 
 /**
- * Replaces all functions by their text in migrations/functions, also those that somebody dropped or changed. Returns
- * whether anything changed.
+ * Replaces all functions by their text in migrations/functions. Functions that somebody dropped or changed are
+ * restored. Returns whether anything changed.
  *
- * Functions must exist before the first migration, because its triggers call them. So their bodies are checked only
- * when they run, and the grants (grants.ts) follow in the same transaction. The comment above a function becomes its
- * `comment on`.
+ * Functions must exist before the first migration, because its triggers call them. So Postgres checks their bodies
+ * only when they run, and the grants (grants.ts) follow in the same transaction. The comment above a function becomes
+ * its `comment on`.
  */
 export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
   const files = readFunctionFiles()
@@ -23,7 +26,8 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
     [FUNCTIONS_VERSION, sha256],
   )
   const before = await describeFunctions(client)
-  // Restored below, because the migrations of this transaction must not depend on whether a function has changed.
+  // These settings are set back below, because the migrations of this transaction must not depend on whether a
+  // function has changed.
   const { rows } = await client.query<{ path: string; check: string }>(
     `select current_setting('search_path') as path, current_setting('check_function_bodies') as check`,
   )
@@ -45,7 +49,7 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
   return true
 }
 
-/** Returns a digest of all that `create or replace` may change. */
+/** Returns a digest of everything that `create or replace` may change. */
 async function describeFunctions(client: pg.ClientBase): Promise<string | null> {
   const { rows } = await client.query<{ digest: string | null }>(
     `select md5(string_agg(pg_get_functiondef(oid), '' order by oid)) as digest

@@ -7,11 +7,11 @@ const GRANTS_FILE = new URL('../../../migrations/grants.sql', import.meta.url)
 const OUR_SCHEMAS = ['tallystick', JOBS_SCHEMA]
 
 /**
- * Grants the two logins their privileges (migrations/grants.sql) and revokes all from PUBLIC and from earlier logins.
- * Returns the earlier logins.
+ * Grants the two logins their privileges (migrations/grants.sql). Revokes all privileges of PUBLIC and of former
+ * logins. Returns the former logins.
  *
- * A copy of another deployment's database is then open only to its own logins. Runs as the owner, after the
- * migrations. Throws if an earlier login has a session in this database, because a deployment uses it.
+ * So a copy of another deployment's database is open only to its own logins. Runs as the owner, after the migrations.
+ * Throws if a former login has a session in this database, because then another deployment still uses the database.
  */
 export async function applyGrants(client: pg.ClientBase, logins: LoginNames): Promise<string[]> {
   const { api, worker } = await findLogins(client)
@@ -58,10 +58,11 @@ async function revokeAll(client: pg.ClientBase, login: string): Promise<void> {
 }
 
 /**
- * Throws unless our schemas are missing, or were made by `migrate` as this login or a role of which it is a member.
+ * Throws unless our schemas are missing, or `migrate` has made them as this login or as a role of which this login is
+ * a member.
  *
- * Our logins get privileges on the schemas' content, and triggers there run as this login. Runs as the owner, before
- * anything is created.
+ * The check is needed because our logins get privileges on the content of the schemas, and triggers there run as this
+ * login. Runs as the owner, before anything is created.
  */
 export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void> {
   await refuseOtherOwner(client)
@@ -81,7 +82,10 @@ export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void>
   )
 }
 
-/** A schema with a table `schema_migrations` may be a restored one, or imitate one. */
+/**
+ * Throws if another role owns the schema or its table `schema_migrations`. Such a schema may be a restored one, or an
+ * imitation.
+ */
 async function refuseOtherOwner(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ owner: string; me: string }>(
     `select pg_get_userbyid(o.owner)::text as owner, session_user::text as me

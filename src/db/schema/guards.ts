@@ -3,8 +3,8 @@ import { makeFollowingRows } from '../chain/mend-head.ts'
 import { describeGuards, refusalOf } from '../connect/session.ts'
 
 /**
- * Stores the schema's triggers in the table `guards`, turns on those that are off, and redoes their missed work.
- * Returns how many were off.
+ * Stores the schema's triggers in the table `guards`, turns on those that are off, and makes the rows that they
+ * missed. Returns how many were off.
  *
  * Runs as the owner, in the transaction of `migrate`. Throws if a trigger is missing, or if the owner may not turn it
  * on.
@@ -22,7 +22,8 @@ export async function turnOnGuards(client: pg.ClientBase): Promise<number> {
       on t.tgrelid = to_regclass(format('tallystick.%I', g.relation)) and t.tgname = g.name and not t.tgisinternal
     where t.tgenabled <> case when g.always then 'A' else 'O' end`)
   for (const { statement } of rows) await client.query(statement)
-  // Turning on a trigger of gated_records has locked that table, so no step can be taken in between.
+  // Turning on a trigger of gated_records has locked that table, so no step can be taken before the end of the
+  // transaction.
   if (rows.some(({ relation }) => relation === 'gated_records')) await makeFollowingRows(client, null)
   const found = await client.query<{ missing: string[] }>('select tallystick.missing_guards() as missing')
   const { missing } = found.rows[0]!

@@ -30,8 +30,8 @@ type Migration = {
   readonly sql: string
   readonly sha256: string
   /**
-   * Code that knows the migrations up to this version also works with this schema. null: only code that knows this
-   * migration does.
+   * Version of the oldest migration whose code still works with this schema; null: only code that knows this
+   * migration works with it.
    */
   readonly servesFrom: number | null
 }
@@ -43,10 +43,10 @@ const MIGRATION_LOCK = 7_411_957
 
 /**
  * Upgrades the database to this version of the code, as its owner: logins, schema, the deployment's first keys, then
- * the job queues. Returns the names of what it applied: `functions` and migrations.
+ * the job queues. Returns the names of the applied migrations, and `functions` if a function changed.
  *
- * Runs in one transaction under a lock. Several processes may call it at once, and a failure leaves nothing behind,
- * except perhaps unfinished queues, which the next call completes. Privileges are granted again each time. `tell`
+ * Runs in one transaction under a lock, so several processes may call it at once. A failure leaves nothing behind
+ * except perhaps unfinished queues, which the next call completes. Privileges are granted again each time. `notify`
  * gets a line for each change that the operator must know about.
  */
 export async function migrate(options: {
@@ -117,9 +117,10 @@ function parseServes(sql: string): number | null {
 }
 
 /**
- * Throws, saying what to do, unless the schema is the one of this code, or a newer one that serves this code too.
+ * Throws unless the schema is the one of this code, or a newer one that also serves this code. The message says what
+ * to do.
  *
- * During a rollout the previous version keeps running and may have to start again.
+ * A newer schema is normal during a rollout: the previous version keeps running and may have to start again.
  */
 export async function checkSchema(db: Db): Promise<void> {
   const exists = await db.query("select to_regclass('tallystick.schema_migrations') is not null as migrated")
@@ -134,9 +135,10 @@ export async function checkSchema(db: Db): Promise<void> {
 }
 
 /**
- * Reads one row of a migrated database. Returns null, or the error, also after `timeoutMs`; never throws.
+ * Reads one row of a migrated database. Returns null, or the error, also after `timeoutMs`. Never throws.
  *
- * A timeout leaves the pool's other connections open: renewing them all would add load to a slow database.
+ * After a timeout the pool's other connections stay open, because renewing them all would add load to a slow
+ * database.
  */
 export async function probeRead(pool: pg.Pool, timeoutMs: number): Promise<Error | null> {
   const query = { text: 'select from tallystick.schema_migrations limit 1', query_timeout: timeoutMs }
@@ -156,7 +158,7 @@ export async function probeRead(pool: pg.Pool, timeoutMs: number): Promise<Error
   }
 }
 
-/** `former`: logins that lost their privileges. */
+/** Applies functions and migrations that are not applied yet. `former`: logins that have lost their privileges. */
 async function applyPending(
   client: pg.ClientBase,
   logins: LoginNames,
@@ -167,7 +169,7 @@ async function applyPending(
   const known = listMigrations()
   const applied = await readApplied(client)
   await refuseUnknown(client, applied, known)
-  // A newer version that serves this code has its own functions and grants.
+  // A newer version of the code has its own functions and grants, so this code must not replace them.
   const isOurs = !isNewer(applied, known)
   const functions = isOurs && (await applyFunctions(client)) ? ['functions'] : []
   const pending = known.filter((migration) => !applied.has(migration.version))
@@ -189,8 +191,8 @@ async function applyPending(
 }
 
 /**
- * Explains a lock timeout. All later callers, also appends, wait behind a waiting lock, and an audit of a large
- * ledger reads for an hour.
+ * Throws the error, explained if it is a lock timeout. The migration must not wait longer, because all later users of
+ * the table, also appends, wait behind it, and an audit of a large ledger reads for an hour.
  */
 function throwExplained(error: Error & { code?: string }, { name }: Migration): never {
   if (error.code !== '55P03') throw error
@@ -221,8 +223,8 @@ async function readServes(db: Db): Promise<Map<number, number>> {
 }
 
 /**
- * Refuses a newer schema that does not serve this code, and a migration that was edited after it was applied. In both
- * cases this is the wrong version of the code.
+ * Throws if the schema is newer and does not serve this code, or if a migration was edited after it was applied. In
+ * both cases this is the wrong version of the code.
  */
 async function refuseUnknown(db: Db, applied: Map<number, string>, known: Migration[]): Promise<void> {
   const newest = known.at(-1)!.version

@@ -4,9 +4,12 @@ import { type DatabaseOrUrl, NOT_MIGRATED } from '../connect/connection.ts'
 import { DEFAULT_LOGINS, findLogins, type LoginNames } from '../connect/logins.ts'
 import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../limits.ts'
 
-/* Queries of `tallystick preflight`. Any login may run them, and none writes a table. */
+/* Queries of `tallystick preflight`. Any login may run them, and no query writes to a table. */
 
-/** Opens a connection with session settings, as the pools have, so that a pooler treats it in the same way. */
+/**
+ * Opens a connection with session settings. The pools have such settings too, so a pooler treats this connection in
+ * the same way.
+ */
 export function openPreflightClient(database: DatabaseOrUrl): Promise<pg.Client> {
   return openClient(database, {
     application_name: 'tallystick preflight',
@@ -19,16 +22,16 @@ export async function roundTrip(client: pg.ClientBase): Promise<void> {
   await client.query('select 1')
 }
 
-/** Size of an entry's envelope, so that a commit writes about as much log as that of one record. */
+/** Size of an entry's envelope. With it a commit writes about as much log as the commit of one record. */
 const MESSAGE_BYTES = 600
 
 /**
  * Commits a transaction that writes no table, only a message in the log that nobody reads.
  *
- * With `flushed` it waits as the login's settings demand. Without, it waits for no flush and no standby.
+ * With `flushed`, the commit waits as the login's settings demand. Otherwise it waits for no flush and no standby.
  *
- * It is one statement with a transaction-local setting. After a `set`, a pooler could hand the session to another
- * client, which would then not wait for a flush either.
+ * It is one statement with a transaction-local setting. A `set` before it would be unsafe: a pooler could hand the
+ * session to another client, which would then not wait for a flush either.
  */
 export async function commitMessage(client: pg.ClientBase, flushed: boolean): Promise<void> {
   await client.query(
@@ -45,7 +48,7 @@ export type ServerFacts = {
   readonly login: string
   readonly database: string
   readonly inRecovery: boolean
-  /** By name, as `show` prints them. Settings that this login may not see are missing. */
+  /** Values by name, as `show` prints them. Settings that this login may not read are missing. */
   readonly settings: Readonly<Record<string, string>>
   readonly maxWalBytes: number
   readonly sharedBuffersBytes: number
@@ -69,7 +72,7 @@ export async function readServerFacts(
   return rows[0]!
 }
 
-/** Returns the result of the SQL function; null: no schema here, or this login may not call it. */
+/** Returns the result of the SQL function; null: the schema does not exist, or this login may not call the function. */
 export async function readMissingGuards(client: pg.ClientBase): Promise<readonly string[] | null> {
   try {
     const { rows } = await client.query<{ missing: string[] }>(
@@ -91,7 +94,7 @@ export async function findSystemIdentifier(client: pg.ClientBase): Promise<bigin
   return rows[0]!.id === null ? null : BigInt(rows[0]!.id!)
 }
 
-/** Returns the logins of servers and workers; before the first migration, the default ones. */
+/** Returns the logins of servers and workers. Before the first migration these are the default logins. */
 async function readLoginNames(client: pg.ClientBase): Promise<LoginNames> {
   const { api, worker } = await findLogins(client)
   return { api: api[0] ?? DEFAULT_LOGINS.api, worker: worker[0] ?? DEFAULT_LOGINS.worker }
@@ -99,7 +102,10 @@ async function readLoginNames(client: pg.ClientBase): Promise<LoginNames> {
 
 export type LoginSetting = { readonly login: string | null; readonly name: string; readonly value: string }
 
-/** Lists those of the settings that `alter role` and `alter database` set for the logins of servers and workers. */
+/**
+ * Lists the settings among `names` that `alter role` or `alter database` has set for the logins of servers and
+ * workers.
+ */
 export async function listLoginSettings(
   client: pg.ClientBase,
   names: readonly string[],
@@ -117,11 +123,11 @@ export async function listLoginSettings(
   return rows
 }
 
-/** Connection limits and counts. A limit of -1: none. */
+/** Connection limits and counts. A limit of -1 means that there is no limit. */
 export type ConnectionFacts = {
   readonly max: number
   readonly reserved: number
-  /** Connections to all databases, including this one. */
+  /** Connections to all databases of the server. */
   readonly inUse: number
   readonly databaseMax: number
   readonly databaseInUse: number
@@ -161,9 +167,9 @@ export async function readConnectionFacts(client: pg.ClientBase): Promise<Connec
 export type ReplicaFacts = {
   readonly isStandby: boolean
   readonly isPaused: boolean
-  /** Identifier of its cluster; null: this login may not read it. */
+  /** Identifier of the server's cluster; null: this login may not read it. */
   readonly system: bigint | null
-  /** `denied`: this login may not read ledgers. `none`: the database has none. */
+  /** `denied`: this login may not read ledgers. `none`: the database has no ledgers. */
   readonly ledgers: 'readable' | 'denied' | 'none'
 }
 
@@ -187,7 +193,7 @@ async function readLedgers(client: pg.ClientBase): Promise<ReplicaFacts['ledgers
   }
 }
 
-/** Returns the end of the primary's flushed log, which is sent to standbys, in bytes. */
+/** Returns the end of the primary's flushed log in bytes. Standbys get the log up to there. */
 export async function readFlushedLog(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ bytes: number }>(
     "select pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') as bytes",
@@ -195,7 +201,7 @@ export async function readFlushedLog(client: pg.ClientBase): Promise<number> {
   return rows[0]!.bytes
 }
 
-/** Returns the end of the log that a standby has replayed, in bytes; null: unknown. */
+/** Returns the end of the log that a standby has replayed, in bytes; null: the end is unknown. */
 export async function readReplayedLog(client: pg.ClientBase): Promise<number | null> {
   const { rows } = await client.query<{ bytes: number | null }>(
     "select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') as bytes",

@@ -4,7 +4,7 @@ import type { listAuditCursors } from '../audit/audit-cursors.ts'
 import type { ArchiveKeyPosition, ArchiveKeyRow } from '../chain/archives.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 
-/* Lists and replaces all data that depends on the master key, in pages; as the owner. */
+/* Lists and replaces, in pages, all data that depends on the master key. Runs as the owner. */
 
 type SealedServerKey = {
   readonly use: 'envelope' | 'note'
@@ -29,8 +29,8 @@ export async function replaceSealedServerKey(
 }
 
 /**
- * A row as read, and its new value. It is replaced only if it is unchanged, because a secret may expire or be
- * replaced meanwhile.
+ * A row as it was read, and its new value. The value is replaced only if the row is unchanged, because a secret may
+ * expire or be replaced meanwhile.
  */
 export type Replaced<Row> = { readonly row: Row; readonly replacement: Buffer }
 
@@ -55,7 +55,7 @@ export async function listSealedWebhookSecrets(
   return rows
 }
 
-/** Returns how many were replaced. */
+/** Returns the number of replaced secrets. */
 export async function replaceWebhookSecrets(
   client: pg.ClientBase,
   replaced: readonly Replaced<SealedWebhookSecret>[],
@@ -116,7 +116,7 @@ export async function listGrantedSecrets(
   }))
 }
 
-/** Returns how many were replaced. */
+/** Returns the number of replaced MACs. */
 export async function replaceKeyMacs(
   client: pg.ClientBase,
   replaced: readonly Replaced<GrantedSecret>[],
@@ -137,7 +137,10 @@ export async function replaceKeyMacs(
 
 export type CursorRow = Awaited<ReturnType<typeof listAuditCursors>>[number]
 
-/** Returns how many were replaced. A cursor that has moved meanwhile is skipped: its worker knows both keys. */
+/**
+ * Returns the number of replaced MACs. A cursor that has moved meanwhile is skipped, because the worker that moved it
+ * knows both keys.
+ */
 export async function replaceCursorMacs(
   client: pg.ClientBase,
   replaced: readonly Replaced<CursorRow>[],
@@ -156,8 +159,8 @@ export async function replaceCursorMacs(
 }
 
 /**
- * Replaces only secrets that are unchanged since they were read, because a document may be erased meanwhile. Returns
- * how many.
+ * Replaces secrets that are unchanged since they were read. Others may have changed because a document was erased.
+ * Returns the number of replaced secrets.
  */
 export async function replaceSealedArchiveKeys(
   client: pg.ClientBase,

@@ -9,16 +9,17 @@ import { checkSchema, lockMigrations } from './migrate.ts'
 import { getNoteKeySecret, insertServerKey, type ServerKey } from './server-keys.ts'
 
 export type StartedRotation = {
-  /** Kids that sign until each ledger has moved, oldest first. */
+  /** Kids of the keys that sign until each ledger has moved to the new key, oldest first. */
   readonly oldKids: readonly Uint8Array[]
   readonly newKid: Uint8Array
 }
 
 /**
- * Creates a new envelope key, as the owner. New ledgers use it, and the worker moves the others to it.
+ * Creates a new envelope key. Runs as the owner. New ledgers use the new key, and the worker moves the other ledgers
+ * to it.
  *
  * `compromisedAt` marks the present signing keys as compromised. Throws if an earlier rotation is unfinished, unless
- * `force`.
+ * `force` is set.
  */
 export async function startRotation(
   client: pg.ClientBase,
@@ -28,7 +29,8 @@ export async function startRotation(
   return withTransaction(client, async () => {
     await lockMigrations(client)
     await checkSchema(client)
-    // Checks the master key: a key sealed under another one would stop every server and worker from starting again.
+    // Throws if the master key is wrong. A new key sealed under a wrong master key would prevent every server and
+    // worker from starting again.
     await getNoteKeySecret(client, masterKey)
     const old = await listSigningKeys(client)
     if (old.length > 1 && !options.force) {
@@ -43,7 +45,7 @@ export async function startRotation(
   })
 }
 
-/** The earliest time remains: a later run never removes a mark. */
+/** The earliest time stays, and a later run never removes it. */
 async function markCompromised(client: pg.ClientBase, at: Date): Promise<void> {
   await client.query(
     `update tallystick.server_keys set compromised_at = least(compromised_at, $1)
@@ -53,8 +55,8 @@ async function markCompromised(client: pg.ClientBase, at: Date): Promise<void> {
 }
 
 /**
- * Returns the public keys of all envelope keys that are not retired, oldest first. There is more than one during a
- * rotation.
+ * Returns the public keys of all envelope keys that are not retired, oldest first. During a rotation there is more
+ * than one.
  */
 export async function listSigningKeys(db: Db): Promise<ServerKey[]> {
   const { rows } = await db.query<{ kid: Buffer; alg: PublicKey['alg']; spki: Buffer }>(
@@ -68,10 +70,10 @@ export async function listSigningKeys(db: Db): Promise<ServerKey[]> {
 export type LedgerToRotate = { readonly ledgerId: Uuid; readonly kid: Uint8Array }
 
 /**
- * Lists at most `limit` ledgers to move to the newest key, in random order, so that ledgers that cannot be moved
- * never block others.
+ * Lists at most `limit` ledgers to move to the newest key. They are in random order, so that ledgers that cannot be
+ * moved do not block others.
  *
- * Leaves out ledgers that are closed as restored: they take only their acknowledgement.
+ * Ledgers that are closed as restored are left out, because they accept only the entry that acknowledges the restore.
  */
 export async function listLedgersToRotate(
   db: Db,
@@ -87,7 +89,7 @@ export async function listLedgersToRotate(
   return rows.map((row) => ({ ledgerId: row.ledgerId, kid: row.kid }))
 }
 
-/** Counts all those ledgers. */
+/** Counts all ledgers that must still move to the newest key. */
 export async function countLedgersToRotate(db: Db): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*) as count from tallystick.chain_heads
@@ -98,7 +100,7 @@ export async function countLedgersToRotate(db: Db): Promise<number> {
   return rows[0]!.count
 }
 
-/** Retires keys that sign nowhere any more, once it is safe. Returns how many. Worker only. */
+/** Retires keys that no ledger uses any more, once this is safe. Returns the number of retired keys. Worker only. */
 export async function retireEnvelopeKeys(db: Db): Promise<number> {
   const { rows } = await db.query<{ retired: number }>('select tallystick.retire_envelope_keys() as retired')
   return rows[0]!.retired

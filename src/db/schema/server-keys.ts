@@ -25,7 +25,10 @@ export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterK
   await getNoteKeySecret(client, masterKey)
 }
 
-/** Creates a key with a later activation time than all others of its use, whatever the clock says. Owner only. */
+/**
+ * Creates a key. Its activation time is later than that of all other keys of its use, even if the clock was set back.
+ * Owner only.
+ */
 export async function insertServerKey(
   client: pg.ClientBase,
   masterKey: MasterKey,
@@ -50,7 +53,7 @@ export async function insertServerKey(
 /**
  * Returns the keys of `use` that are not retired, oldest first, with their opened secrets.
  *
- * There is more than one envelope key during a rotation. Only the worker's login can read the note key's secret.
+ * During a rotation there is more than one envelope key. Only the worker's login can read the note key's secret.
  */
 export async function listServerKeySecrets(
   db: Db,
@@ -75,14 +78,17 @@ export async function listServerKeySecrets(
 
 /**
  * Returns the current note key, which signs checkpoints, with its opened secret. Throws if the master key is not the
- * deployment's: the note key is sealed once, with the first keys.
+ * deployment's, because the note key was sealed with that one.
  */
 export async function getNoteKeySecret(db: Db, masterKey: MasterKey): Promise<ServerKeySecret> {
   const keys = await listServerKeySecrets(db, masterKey, 'note')
   return keys[0]!
 }
 
-/** Returns the kid (lower-case hex) that must sign the ledger's next entry; null: no such ledger. */
+/**
+ * Returns the kid (lower-case hex) of the key that must sign the ledger's next entry; null: the ledger does not
+ * exist.
+ */
 export async function findEnvelopeKid(db: pg.Pool, ledgerId: Uuid): Promise<string | null> {
   const { rows } = await db.query<{ kid: Buffer }>({
     name: 'find_envelope_kid',
@@ -92,7 +98,7 @@ export async function findEnvelopeKid(db: pg.Pool, ledgerId: Uuid): Promise<stri
   return rows[0]?.kid.toString('hex') ?? null
 }
 
-/** Returns the note key's public key, for a new ledger's definition. */
+/** Returns the public note key, for the definition of a new ledger. */
 export async function getNoteKey(db: pg.Pool): Promise<ServerKey> {
   const { rows } = await db.query<{ kid: Buffer; spki: Buffer }>(
     "select kid, spki from tallystick.server_keys where use = 'note' and retired_at is null",

@@ -7,11 +7,11 @@ import { nativeProviders } from '../../signing/native.ts'
 import { type ArchiveSeal, sealName, tileName, tilesBetween } from './seal.ts'
 import { TileDigests } from './tile-digests.ts'
 
-/** Compares content that an archive has beside the lines of an export with the verified entries. */
+/** Compares content that an archive has besides the lines of an export with the verified entries. */
 export class ArchiveExtras {
   readonly #seals: readonly ArchiveSeal[]
   readonly #tiles: TileDigests
-  /** SHA-256 of definitions whose entries are not verified yet, by seq. */
+  /** SHA-256 of definitions whose entries are not verified yet, by the entry's seq. */
   readonly #definitions = new Map<number, string>()
   /** Erasures of the verified entries. */
   readonly #erasures: (readonly [string, number, number])[] = []
@@ -26,12 +26,15 @@ export class ArchiveExtras {
     this.#definitions.set(seq, toHex(nativeProviders.sha256(utf8Encode(definition))))
   }
 
-  /** Takes each perfect subtree of the verified tree (`onNode` of LedgerVerifier). */
+  /** Adds a perfect subtree of the verified tree. Called for each subtree that LedgerVerifier completes (`onNode`). */
   node(level: number, index: number, hash: Uint8Array): void {
     this.#tiles.node(level, index, hash)
   }
 
-  /** Takes each verified entry. Throws ProofError if its type's definition does not have the signed digest. */
+  /**
+   * Adds a verified entry. Throws ProofError if the entry registers a type whose definition does not have the signed
+   * digest.
+   */
   appended(step: EntryStep, frontier: Frontier): void {
     this.#tiles.leaf(step.leaf, frontier)
     const erasure = erasureOf(step)
@@ -48,7 +51,7 @@ export class ArchiveExtras {
   }
 
   /**
-   * Must be called after the last entry. Throws ProofError if tiles contain other hashes, or seals name other
+   * Must be called after the last entry. Throws ProofError if tiles contain other hashes, or if seals name other
    * erasures.
    */
   finish(): void {

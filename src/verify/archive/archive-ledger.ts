@@ -14,24 +14,31 @@ import { ArchiveObjects } from './read-objects.ts'
 import type { ArchiveSeal } from './seal.ts'
 import type { ArchiveReader } from './store.ts'
 
-/** Total bytes of objects below which starting threads would take longer than they save. */
+/**
+ * An archive with fewer bytes of objects is verified without threads, because starting them would take longer than
+ * they save.
+ */
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 
 /**
- * Receives content of an archive that exports lack. The content is verified only when the ledger's report is
- * complete.
+ * Receives content of an archive that an export does not have. The content is verified only when the ledger's report
+ * is complete.
  */
 export type ArchiveObserver = {
-  /** Called with the seals, oldest first, the SHA-256 of the newest in hex, and the newest checkpoint. */
+  /** Called with the seals (oldest first), the SHA-256 of the newest seal in hex, and the newest checkpoint. */
   seals(seals: readonly ArchiveSeal[], newestDigest: string, note: string): void
-  /** Called with the definition of the type that the entry at `seq` registers, before the entry's line. */
+  /**
+   * Called with the definition of a type. The call comes before the line of the entry at `seq` that registers the
+   * type.
+   */
   definition(seq: number, definition: string): void
 }
 
 /**
- * Returns a ledger's archive (docs/formats/archive.md) as a source of export lines. Without `keys` its documents are
- * sealed and count as withheld. Missing or changed objects are all named: the first is the finding, the others are
- * notices.
+ * Returns a ledger's archive (docs/formats/archive.md) as a source of export lines.
+ *
+ * Without `keys` its documents stay sealed and count as withheld. If objects are missing or changed, the first one is
+ * the finding and the others are notices.
  */
 export function archiveLedger(
   reader: ArchiveReader,
@@ -96,8 +103,8 @@ function bytesOf({ objects }: ArchiveSeal): number {
 }
 
 /**
- * Returns the seqs of erasing entries, by subject and the entry that digests it. They are compared after all entries
- * are verified.
+ * Returns the seqs of erasing entries. A key of the map is the document's subject and the entry that contains its
+ * digest. The erasures are compared after all entries are verified.
  */
 function erasuresOf(seals: readonly ArchiveSeal[]): ReadonlyMap<string, number> {
   return new Map(
@@ -114,8 +121,8 @@ async function* readRanges(
   notices: string[],
 ): AsyncGenerator<EntryRange> {
   const { objects, unexplained } = context
-  // All checkpoints are verified like an export's own: the first entry names their signer. `note` may have
-  // cosignatures that the newest seal lacks.
+  // All checkpoints are verified like an export's own checkpoints: the first entry names their signer. `note` is
+  // included because it may have cosignatures that the newest seal lacks.
   let checkpoints = [...seals.map(({ checkpoint }) => checkpoint), note]
   for (const [i, seal] of seals.entries()) {
     const sealed = { size: seal.size, named: new Map(seal.objects.map((object) => [object.name, object])) }
@@ -132,8 +139,8 @@ async function* readRanges(
 }
 
 /**
- * Throws SourceError if a document has neither a key nor an erasing entry. It is no finding against the ledger,
- * because the erasing entry may lie behind the newest seal.
+ * Throws SourceError if a document has neither a key nor an erasing entry. This is no finding against the ledger,
+ * because the erasing entry may come after the newest seal.
  */
 function refuseUnexplained([first, ...others]: readonly string[]): void {
   if (first === undefined) return
@@ -144,7 +151,7 @@ function refuseUnexplained([first, ...others]: readonly string[]): void {
   )
 }
 
-/** Checks all remaining objects, so that one run finds everything to repair, then throws. */
+/** Checks all remaining objects, so that one run finds everything that needs repair. Then throws. */
 async function refuse(
   objects: ArchiveObjects,
   seals: readonly ArchiveSeal[],
@@ -157,7 +164,7 @@ async function refuse(
   throw new ProofError('archive_object', first!)
 }
 
-/** Reads the hash tiles. Bundles are read with the pieces. */
+/** Reads the hash tiles. Bundles of entries are read together with the pieces. */
 async function readTiles(objects: ArchiveObjects, seal: ArchiveSeal): Promise<void> {
   const tiles = seal.objects.filter(
     ({ name }) => name.startsWith('tile/') && !name.startsWith('tile/entries/'),

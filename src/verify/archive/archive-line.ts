@@ -18,7 +18,7 @@ import {
 
 /* Lines of an archive (docs/formats/archive.md#lines): an export's lines without envelopes and documents. */
 
-/** A document of an entry that is no batch. */
+/** A document of an entry that is not a batch. */
 type ArchiveDocument = { readonly subject: string; readonly digest: string; readonly erasedBy: number | null }
 
 export type ArchiveLine = {
@@ -28,10 +28,10 @@ export type ArchiveLine = {
   /** Lower-case hex, as is `chain`. */
   readonly leaf: string
   readonly chain: string
-  /** For a batch, the `erasedBy` of each item. */
+  /** Documents of the entry. For a batch, each item has only its `erasedBy` here. */
   readonly documents: readonly (ArchiveDocument | number | null)[]
   readonly items: readonly { readonly record: string; readonly digest: string }[] | null
-  /** Canonical JSON of the type that the entry registers; otherwise null. */
+  /** Canonical JSON of the type that the entry registers; null for other entries. */
   readonly definition: string | null
   readonly received?: string | null
   readonly signer?: JsonValue
@@ -51,7 +51,10 @@ const DOCUMENT: Fields = {
   optional: {},
 }
 
-/** Parses one line. Throws ProofError: `archive_object`, or a code of the JSON text check or of the encodings. */
+/**
+ * Parses one line. Throws ProofError with `archive_object`, or with a code of the JSON text check or of the
+ * encodings.
+ */
 export function parseArchiveLine(bytes: Uint8Array): ArchiveLine {
   if (bytes.length > LINE_BYTES_MAX)
     throw new ProofError('archive_object', `a line has more than ${LINE_BYTES_MAX} bytes`)
@@ -69,7 +72,10 @@ export function parseArchiveLine(bytes: Uint8Array): ArchiveLine {
   return line
 }
 
-/** Checks documents and items of a batch. The items' other members are verified with the batch. */
+/**
+ * Checks the documents of a batch, and record and digest of each item. The items' other members are verified together
+ * with the batch.
+ */
 function refuseItems(items: readonly JsonValue[], documents: readonly JsonValue[]): void {
   const isNamed = (item: JsonValue) => isObject(item) && isString(item['record']!) && isHash(item['digest']!)
   if (documents.length !== items.length || !documents.every(isErasedBy) || !items.every(isNamed))
@@ -77,8 +83,8 @@ function refuseItems(items: readonly JsonValue[], documents: readonly JsonValue[
 }
 
 /**
- * Throws unless a definition is an object in canonical form. It is signed by its digest, and a restore uses it as it
- * is.
+ * Throws unless a definition is an object in canonical form. The form matters because an entry signs the digest of
+ * the text, and a restore uses the text unchanged.
  */
 function refuseSpelling(definition: string): void {
   const value = parseJsonText(definition)

@@ -17,7 +17,7 @@ import { parseArchiveLocation, type S3Settings } from './settings.ts'
 import type { ArchiveReader } from './store.ts'
 
 type Archive = {
-  /** A directory or an address, of a whole archive or of one ledger in it. */
+  /** A directory or an address. It is of a whole archive, or of one ledger in it. */
   readonly location: string
   readonly ledger: string | null
   readonly keyFile: string | null
@@ -32,7 +32,7 @@ export async function openArchiveSource({ location, ledger, keyFile, s3 }: Archi
   return archiveLedger(await openArchiveReader(location, ledger, s3), keys)
 }
 
-/** Opens content that has left a database, from the archive of all its ledgers. Throws SourceError. */
+/** Opens content that has left a database, for all ledgers of an archive. Throws SourceError. */
 export async function openContentOfFile(
   location: string,
   keyFile: string,
@@ -53,7 +53,7 @@ export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
   return parseArchiveKeys(Buffer.from(await readBytes(path, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
 }
 
-/** Opens a reader of one ledger's archive. Throws SourceError if `location` is no directory or address. */
+/** Opens a reader of one ledger's archive. Throws SourceError if `location` is neither a directory nor an address. */
 export async function openArchiveReader(
   location: string,
   ledger: string | null,
@@ -66,8 +66,8 @@ export async function openArchiveReader(
 }
 
 /**
- * Returns a function that opens a ledger's reader. For null, `location` itself is the archive of one ledger. Throws
- * SourceError if `location` is no directory or address.
+ * Returns a function that opens a ledger's reader. If its argument is null, `location` itself is the archive of one
+ * ledger. Throws SourceError if `location` is neither a directory nor an address.
  */
 async function openReaders(
   location: string,
@@ -97,7 +97,7 @@ async function openReaders(
   }
 }
 
-/** Returns null for a path. */
+/** Parses an address; null: the location is a path. */
 function parseAddress(location: string): URL | null {
   return /^[a-z][a-z0-9+.-]*:\/\//.test(location) && URL.canParse(location) ? new URL(location) : null
 }

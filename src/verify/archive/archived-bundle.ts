@@ -12,7 +12,7 @@ export class ArchivedBundle {
   readonly #address: TileAddress
   readonly #bundle: Buffer
 
-  /** The bytes need not be verified: each envelope is compared with its leaf. */
+  /** The bytes of `bundle` may be unverified, because each envelope is compared with its leaf. */
   constructor(address: TileAddress, bundle: Buffer) {
     this.#address = address
     this.#bundle = ownBuffer(bundle)
@@ -23,7 +23,7 @@ export class ArchivedBundle {
   }
 
   /**
-   * Returns the envelope of each entry, as views of the bundle. Throws ArchiveFault if an envelope does not have its
+   * Returns the envelope of each entry as a view of the bundle. Throws ArchiveFault if an envelope does not match its
    * leaf.
    */
   read(entries: readonly { readonly seq: number; readonly leaf: Uint8Array }[]): Buffer[] {
@@ -49,8 +49,8 @@ export class ArchivedBundle {
 }
 
 /**
- * Splits a bundle into entries, each after two bytes of length (docs/formats/tiles.md). Throws ProofError
- * `archive_object` unless there are exactly `width` entries.
+ * Splits a bundle into entries, each of which follows its length in two bytes (docs/formats/tiles.md). Throws
+ * ProofError `archive_object` unless there are exactly `width` entries.
  */
 export function splitBundle(bundle: Buffer, width: number): Buffer[] {
   const entries: Buffer[] = []

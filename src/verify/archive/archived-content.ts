@@ -28,8 +28,8 @@ import { type ArchiveReader, ArchiveStoreError } from './store.ts'
  * Outcomes of a read.
  *
  * - `cached`: the object was in memory.
- * - `shared`: another read was already fetching it.
- * - `refused`: too many reads wait, or the archive failed just before.
+ * - `shared`: another read was already fetching the object.
+ * - `refused`: too many reads are waiting, or the archive failed just before.
  */
 export const ARCHIVE_READ_OUTCOMES = [
   'cached',
@@ -43,7 +43,7 @@ export type ArchiveReadOutcome = (typeof ARCHIVE_READ_OUTCOMES)[number]
 
 export type ArchivedContentDeps = {
   readonly stores: { of(ledger: string): ArchiveReader }
-  /** null: the keys are unavailable. */
+  /** Returns the keys of a piece's documents; null: the keys are unavailable. */
   readonly openKeys: (piece: PieceInArchive) => DocumentKeys | null
   readonly observe?: (outcome: ArchiveReadOutcome, seconds: number) => void
   readonly bytesMax?: number
@@ -51,7 +51,7 @@ export type ArchivedContentDeps = {
   readonly now?: () => number
 }
 
-/** A piece or bundle to read: its name among those of all ledgers, and a function that fetches it. */
+/** A piece or bundle to read. `name` is unique among the pieces and bundles of all ledgers. `fetch` fetches it. */
 type ObjectRequest<T extends CachedObject> = {
   readonly ledgerId: Uuid
   readonly name: string
@@ -63,29 +63,31 @@ type CachedObject = { readonly bytes: number }
 
 /** A piece or bundle that is being fetched. */
 type RunningFetch<T extends CachedObject> = {
-  /** Fulfilled when the fetch starts, after its wait for a slot. */
+  /** Fulfilled when the fetch gets its slot and starts. */
   readonly begun: Promise<void>
   readonly object: Promise<T>
 }
 
 /**
- * Reads content that has left Postgres for the archive. An object is accepted if it has the SHA-256 that Postgres
- * stores, a document if it has its item's digest, an envelope if it has its leaf.
+ * Reads content that has left Postgres for the archive.
  *
- * Pieces and bundles are cached as stored in the archive, encrypted, so that no erased document stays in memory.
- * Concurrent reads of one object share one fetch.
+ * An object is accepted if it has the SHA-256 that Postgres stores, a document if it has its item's digest, an
+ * envelope if it has its leaf.
+ *
+ * Pieces and bundles are cached in the form in which the archive stores them. Documents in them are encrypted, so
+ * that no erased document stays in memory. Concurrent reads of one object share one fetch.
  */
 export class ArchivedContent implements ArchiveContent {
   readonly #deps: ArchivedContentDeps
   readonly #bytesMax: number
   readonly #msMax: number
   readonly #now: () => number
-  /** By name, which is unique over pieces and bundles; least recently used first. */
+  /** Cached objects by name, least recently used first. Names are unique over pieces and bundles. */
   readonly #cache = new Map<string, CachedObject>()
   readonly #fetches = new Map<string, RunningFetch<CachedObject>>()
   readonly #slots = new FetchSlots()
   #bytes = 0
-  /** Name of the object whose fetch failed last, unless another one succeeded since. */
+  /** Name of the object whose fetch failed last; null: a fetch has succeeded since then. */
   #failing: string | null = null
   #awayUntilMs = Number.NEGATIVE_INFINITY
 
@@ -107,7 +109,8 @@ export class ArchivedContent implements ArchiveContent {
     try {
       return await this.#use(bundle, async (found) => found.read(wanted.entries))
     } catch (error) {
-      // A bundle has no digest, so a changed one is noticed only here. It must be fetched again once it is repaired.
+      // A bundle has no digest, so a changed bundle is noticed only here. It is removed from the cache, so that it is
+      // fetched again once it is repaired.
       if (error instanceof ArchiveFault) this.#forget(bundle.name)
       throw error
     }
@@ -169,7 +172,7 @@ export class ArchivedContent implements ArchiveContent {
         return fetched
       } catch (error) {
         const { cause } = error as Error
-        // A missing or changed object says nothing about the store.
+        // A missing or changed object does not count as a failure of the store.
         if (cause instanceof ArchiveStoreError) this.#fail(name, cause.isAway)
         throw error
       }
@@ -193,8 +196,8 @@ export class ArchivedContent implements ArchiveContent {
   }
 
   /**
-   * Notes a failure. One failing object may be the only one. After two, or if the store reports that it is
-   * unavailable, further fetches would fail too.
+   * Records a failure. If only one object fails, others may still be readable. After failures of two objects, or if
+   * the store reports that it is unavailable, further fetches would probably fail too, so they pause.
    */
   #fail(name: string, isAway: boolean): void {
     if (isAway || (this.#failing !== null && this.#failing !== name))
@@ -249,12 +252,12 @@ function bundleOf({ ledgerId, tile, width }: EnvelopesInArchive): ObjectRequest<
   }
 }
 
-/** `sha256` null: Postgres has digests of the object's content instead. */
+/** An object to fetch. `sha256` null: Postgres does not have the object's digest, but digests of its content. */
 type RequestedObject = Omit<ArchiveObject, 'sha256'> & { readonly sha256: string | null }
 
 /**
- * Fetches an object, and reads at most `bytes`. Throws ArchiveFault if the object is missing or another one, ApiError
- * if the store cannot tell.
+ * Fetches an object and reads at most `bytes`. Throws ArchiveFault if the object is missing or differs. Throws
+ * ApiError if the store fails.
  */
 async function getObject(
   store: ArchiveReader,
@@ -272,7 +275,7 @@ async function getObject(
     if (sha256 !== null && sha256Hex(found) !== sha256) throw anotherOne(name)
     return found
   }
-  // The checkpoint is missing too, so the volume is not mounted or the prefix is wrong. No object is lost then.
+  // The checkpoint is missing too, so the volume is not mounted or the prefix is wrong. Then the object is not lost.
   if ((await read(CHECKPOINT_OBJECT, ARCHIVE_CHECKPOINT_BYTES_MAX)) === null)
     throw archiveUnavailable(
       `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: check that TALLYSTICK_ARCHIVE is the right place, and mounted`,
@@ -285,8 +288,8 @@ function anotherOne(name: string): ArchiveFault {
 }
 
 /**
- * Ends after `msMax`, even if the work ignores the signal. So a store that does not answer occupies no slot for
- * longer.
+ * Runs `work`. Throws after `msMax`, even if the work ignores the signal. So a store that does not answer cannot
+ * occupy a slot for longer.
  */
 async function within<T>(msMax: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const ending = new AbortController()

@@ -15,17 +15,23 @@ import { gunzipMember } from './gunzip.ts'
 import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
 import { ownBuffer } from './own-buffer.ts'
 
-/** Range of a batch's line in the piece, and the index of its first document. */
+/** Byte range of a batch's line in the piece, and the index of the batch's first document. */
 type BatchLine = { readonly start: number; readonly end: number; readonly document: number }
 
-/** Lines and documents of a piece (docs/formats/archive.md), as stored in the archive: documents are encrypted. */
+/**
+ * Lines and documents of a piece (docs/formats/archive.md), in the form in which the archive stores them. The
+ * documents are encrypted.
+ */
 export class ArchivedPiece {
   readonly #lines: Buffer
   readonly #documents: Buffer
   readonly #batches: ReadonlyMap<number, BatchLine>
-  /** Start of each document, after its length. */
+  /** Start of each document. The start is after the document's length. */
   readonly #starts: readonly number[]
-  /** Items of the last requested batch, because its chunks are read one after another. */
+  /**
+   * Items of the batch that was requested last. They are stored because the chunks of a batch are read one after
+   * another.
+   */
   #newest: { readonly seq: number; readonly items: readonly BatchItem[] } | null = null
 
   private constructor(
@@ -40,8 +46,8 @@ export class ArchivedPiece {
   }
 
   /**
-   * Parses a piece. `lines`, `documents`: objects whose digests were compared; `documents` null: the piece has none.
-   * Throws ProofError if the objects are malformed.
+   * Parses a piece. `lines` and `documents` are objects whose digests were compared. `documents` is null if the piece
+   * has no documents. Throws ProofError if the objects are malformed.
    */
   static async read(lines: Buffer, documents: Buffer | null): Promise<ArchivedPiece> {
     const text = await gunzipMember(lines, ARCHIVE_LINES_BYTES_MAX)
@@ -97,7 +103,7 @@ export class ArchivedPiece {
 
   /**
    * Decrypts a document; null: it was erased before it was archived, or the key does not fit. Throws ArchiveFault if
-   * it does not have the signed digest.
+   * the document does not have the signed digest.
    */
   #open(place: number, key: Uint8Array, item: BatchItem): ChunkRecord['document'] | null {
     const start = this.#starts[place]
@@ -120,8 +126,8 @@ const DOCUMENT_START = SALT_END + '","document":'.length
 const REFERENCES = ',"references":['
 
 /**
- * Splits a sealed document into the bytes that were hashed. It is canonical JSON, so quotes within strings are
- * escaped.
+ * Splits a decrypted document into the bytes that were hashed. It can search for the members as text, because the
+ * document is canonical JSON and quotes within strings are escaped.
  */
 function parseDocument(text: string, { references }: BatchItem) {
   const end = references === undefined ? text.length - 1 : text.lastIndexOf(REFERENCES)
@@ -134,7 +140,7 @@ function parseDocument(text: string, { references }: BatchItem) {
   }
 }
 
-/** Returns an erased document. Throws ArchiveFault if no entry erases it. */
+/** Returns what remains of an erased document. Throws ArchiveFault if no entry erases it. */
 function erasedDocument(item: BatchItem, erasedSeq: number | undefined): ChunkRecord['document'] {
   if (erasedSeq === undefined)
     throw new ArchiveFault(

@@ -7,7 +7,7 @@ import { syncDirectory } from '../sync-directory.ts'
 import { BodyTooLong, readBody } from './read-body.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
-/** Returns a store of an archive in a directory: one file for each object. */
+/** Returns a store of an archive in a directory, which has one file for each object. */
 export function directoryStore(directory: string): ArchiveStore {
   return {
     name: directory,
@@ -18,15 +18,15 @@ export function directoryStore(directory: string): ArchiveStore {
 }
 
 /**
- * Reads a regular file with no symbolic link below the directory. The maker of an archive must not be able to make
- * its reader open other files.
+ * Reads a regular file. Refuses symbolic links below the directory, because otherwise the maker of an archive could
+ * make its reader open other files.
  */
 async function readObject(directory: string, name: string, bytesMax: number): Promise<Buffer | null> {
   const root = await realpath(directory).catch(onlyIf(['ENOENT'], null))
   const path = root && (await realpath(join(root, name)).catch(onlyIf(['ENOENT', 'ENOTDIR'], null)))
   if (root === null || path === null) return null
   if (path !== join(root, name)) throw new Error('it is a symbolic link, or behind one')
-  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  // With O_NONBLOCK, opening a named pipe does not wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stat = await file.stat()
@@ -39,8 +39,8 @@ async function readObject(directory: string, name: string, bytesMax: number): Pr
 }
 
 /**
- * Publishes an object by a hard link, which fails if the name exists. So of two writers exactly one has written the
- * object, and completely.
+ * Publishes an object by a hard link, which fails if the name exists. So if two writers publish the same name,
+ * exactly one succeeds, and its object is complete.
  */
 async function putObject(path: string, bytes: Uint8Array): Promise<'written' | 'exists'> {
   const draft = await writeDraft(path, bytes)
@@ -64,7 +64,7 @@ async function replaceObject(path: string, bytes: Uint8Array): Promise<void> {
 async function writeDraft(path: string, bytes: Uint8Array): Promise<string> {
   const made: string[] = []
   makeDirectory(dirname(path), 0o750, made)
-  // A new directory's name is stored in its parent.
+  // The name of a new directory is stored in its parent directory, so the parent is synced.
   for (const directory of made) await syncDirectory(dirname(directory))
   const draft = `${path}.${randomUUID()}.new`
   const file = await open(draft, 'wx', 0o640)

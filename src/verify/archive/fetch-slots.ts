@@ -8,11 +8,11 @@ import {
 } from './limits.ts'
 
 /**
- * Limits concurrent fetches from the archive, round-robin by ledger. No ledger can occupy all running or all waiting
- * slots.
+ * Limits concurrent fetches from the archive. Ledgers get slots round-robin, so that no ledger can occupy all slots,
+ * running or waiting.
  */
 export class FetchSlots {
-  /** Running and waiting fetches. */
+  /** Shares of all fetches, both running and waiting. */
   readonly #all = new Shares({ rule: 'equal', max: ARCHIVE_PIECES_AT_ONCE + ARCHIVE_PIECES_WAITING_MAX })
   readonly #running = new Counts()
   readonly #waiting = new FairQueue<() => void>()
@@ -21,7 +21,7 @@ export class FetchSlots {
     return this.#all.admits(ledger)
   }
 
-  /** Runs `work` in a slot. Throws ApiError `archive_unavailable` if none is free within `waitMsMax`. */
+  /** Runs `work` in a slot. Throws ApiError `archive_unavailable` if no slot becomes free within `waitMsMax`. */
   async run<T>(ledger: string, waitMsMax: number, work: () => Promise<T>): Promise<T> {
     this.#all.take(ledger)
     try {

@@ -3,7 +3,7 @@ import { readBody } from './read-body.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
 /**
- * Returns a reader of an archive behind a web server, or of a bucket's public address. An object is fetched by GET
+ * Returns a reader of an archive behind a web server, or of a bucket with public objects. Objects are fetched by GET
  * below `url`.
  */
 export function httpReader(url: URL, name: string): ArchiveReader {

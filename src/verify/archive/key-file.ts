@@ -8,7 +8,7 @@ import { SourceError } from '../source.ts'
 const keyFile = z.strictObject({
   archiveKeys: z.literal(1),
   ledger: z.string(),
-  /** `[from, base64 of the secrets]`. */
+  /** Items are `[from, base64 of the secrets]`. */
   pieces: z.array(z.tuple([z.int().min(0), z.base64()])),
 })
 
@@ -29,7 +29,7 @@ export function parseArchiveKeys(text: string, name = 'the file of --archive-key
   }
 }
 
-/** Formats a key file. `packed`: packed DocumentKeys. */
+/** Formats a key file. `packed` is the result of `DocumentKeys.pack`. */
 export function formatArchiveKeys(
   ledger: string,
   pieces: readonly { readonly from: number; readonly packed: Buffer }[],

@@ -11,15 +11,18 @@ import { type ArchiveObject, type ArchivePiece, tileName } from './seal.ts'
 
 export type PieceContext = {
   readonly objects: ArchiveObjects
-  /** null: documents are not shown. */
+  /** Keys of the documents; null: documents are not shown. */
   readonly keys: ArchiveKeys | null
   /** Number of entries in the whole archive. */
   readonly size: number
-  /** Seq of the entry that erases a document, by its subject and the seq of the entry that digests it. */
+  /**
+   * Maps a document to the seq of the entry that erases it. A key is the document's subject and the seq of the entry
+   * that contains its digest.
+   */
   readonly erasures: ReadonlyMap<string, number>
-  /** Documents with neither a key nor an erasing entry. */
+  /** Documents that have neither a key nor an erasing entry. */
   readonly unexplained: string[]
-  /** The last bundle that was read. The next one of the same tile must begin with it. */
+  /** The bundle that was read last. If the next one is of the same tile, it must begin with this one. */
   lastBundle: { readonly tile: number; readonly bytes: Buffer } | null
   /** Called for each definition of a type, before the line of its entry. */
   readonly onDefinition: (seq: number, definition: string) => void
@@ -29,7 +32,8 @@ export type PieceContext = {
 export type SealedObjects = { readonly size: number; readonly named: ReadonlyMap<string, ArchiveObject> }
 
 /**
- * Returns lines of an export for a piece's entries. null: an object is missing or faulty, which `objects` has noted.
+ * Returns the lines of an export for a piece's entries; null: an object is missing or faulty, and `objects` has a
+ * fault for it.
  */
 export async function exportLines(
   seal: SealedObjects,
@@ -78,8 +82,10 @@ async function readEnvelopes(
 }
 
 /**
- * Splits a bundle. Throws ProofError unless it begins with the previous bundle of the tile: readers of tiles get only
- * the widest bundle, but its first entries were verified from a narrower one.
+ * Splits a bundle. Throws ProofError unless the bundle begins with the previous bundle of the same tile.
+ *
+ * Without this check, its first entries could differ from the verified ones: they were verified from the narrower
+ * bundle, but readers of tiles get only the widest one.
  */
 function entriesOf(
   bundle: Buffer,
@@ -134,7 +140,7 @@ class Opener {
   readonly #keys: DocumentKeys | undefined
   readonly #context: PieceContext
 
-  /** `documents` null: the piece has none. */
+  /** `documents` is null if the piece has no documents. */
   constructor(piece: ArchivePiece, documents: readonly Buffer[] | null, context: PieceContext) {
     this.#from = piece.from
     this.#documents = (documents ?? []).values()
@@ -147,7 +153,7 @@ class Opener {
     const { keys, erasures, size, unexplained } = this.#context
     const sealed = this.#documents.next().value as Buffer | undefined
     const start = JSON.stringify({ subject, digest })
-    // A document that was erased later is not shown, even if somebody still has its key.
+    // A document that an entry has erased is not shown, even if somebody still has its key.
     const known = erasures.get(`${subject} ${seq}`) ?? erasedBy
     const explained = known !== null && known < size ? known : null
     if (keys === null || explained !== null)

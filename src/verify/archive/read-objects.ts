@@ -17,8 +17,7 @@ import { type ArchiveObject, type ArchiveSeal, CHECKPOINT_OBJECT, parseSeal, sea
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
 /**
- * Reads the objects of an archive and compares each with its seal. Collects a fault for each object that is missing
- * or differs.
+ * Reads the objects of an archive and compares each with its seal. If an object is missing or differs, adds a fault.
  */
 export class ArchiveObjects {
   /** One finding for each faulty object. */
@@ -34,7 +33,7 @@ export class ArchiveObjects {
   }
 
   /**
-   * Reads the newest checkpoint without verifying its signature; null: the archive is empty. Throws ProofError:
+   * Reads the newest checkpoint without verifying its signature; null: the archive is empty. Throws ProofError with
    * `archive_object`, `note_syntax` or `checkpoint_syntax`.
    */
   async readCheckpoint(): Promise<{ readonly note: string; readonly size: number } | null> {
@@ -48,8 +47,8 @@ export class ArchiveObjects {
   }
 
   /**
-   * Reads all seals up to the one of `size` entries. Returns them oldest first, with the digest of the newest. Throws
-   * ProofError as parseSeal does.
+   * Reads all seals up to the seal of `size` entries. Returns them oldest first, with the digest of the newest one.
+   * Throws ProofError as parseSeal does.
    */
   async readSeals(size: number): Promise<{ readonly seals: ArchiveSeal[]; readonly newestDigest: string }> {
     const seals: ArchiveSeal[] = []
@@ -74,7 +73,10 @@ export class ArchiveObjects {
     return { seals: seals.reverse(), newestDigest: newestDigest! }
   }
 
-  /** Reads an object; null: it is missing or differs, which is noted. Reads no more than the seal's length. */
+  /**
+   * Reads an object; null: it is missing or differs, which is added as a fault. Reads at most as many bytes as the
+   * seal names.
+   */
   async read({ name, bytes: length, sha256 }: ArchiveObject): Promise<Buffer | null> {
     const bytes = await this.#get(name, length)
     if (bytes instanceof Buffer && bytes.length === length && sha256Hex(bytes) === sha256) return bytes
@@ -83,8 +85,8 @@ export class ArchiveObjects {
   }
 
   /**
-   * Runs `work` on an object that was read. If the object is malformed, notes the fault and returns null. Its seal is
-   * then wrong too.
+   * Runs `work` on an object that was read. If the object is malformed, adds a fault and returns null. The seal is
+   * then wrong too, because it names this object's digest.
    */
   async check<T>(name: string, work: () => Promise<T>): Promise<T | null> {
     try {

@@ -6,8 +6,8 @@ import { gunzipMember } from './gunzip.ts'
 import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
 
 /**
- * Objects of a piece with the entries from `from` (inclusive) to `end` (exclusive). `documents` null: the piece has
- * none.
+ * Objects of the piece with the entries from `from` to before `end`. `documents` is null if the piece has no
+ * documents.
  */
 export type PieceBytes = {
   readonly from: number
@@ -19,13 +19,14 @@ export type PieceBytes = {
 export type PieceContent = {
   /** One line for each entry. */
   readonly lines: readonly ArchiveLine[]
-  /** One sealed document for each that the lines name; null: the piece has none. */
+  /** The sealed documents that the lines name, in order; null: the piece has no documents. */
   readonly documents: readonly Buffer[] | null
 }
 
 /**
- * Parses a piece and checks it against docs/formats/archive.md. Used by the verifier, and by the worker before it
- * names what it has written. Throws ProofError.
+ * Parses a piece and checks it against docs/formats/archive.md. Throws ProofError.
+ *
+ * The verifier uses it, and also the worker before it names in a seal what it has written.
  */
 export async function readPiece({ from, end, lines, documents }: PieceBytes): Promise<PieceContent> {
   const slice = new Slice()

@@ -14,12 +14,13 @@ export type ArchiveStores = {
 }
 
 /**
- * Opens the stores of an archive in a bucket. Each object is written with its SHA-256, which the bucket checks, and
- * only if the name is free (`If-None-Match: *`). The AWS SDK repeats failed requests, up to ARCHIVE_ATTEMPTS_MAX
- * attempts.
+ * Opens the stores of an archive in a bucket.
+ *
+ * Each object is written with its SHA-256, which the bucket checks, and only if its name is free (`If-None-Match:
+ * *`). The AWS SDK repeats failed requests, up to ARCHIVE_ATTEMPTS_MAX attempts.
  */
 export async function openS3Stores(location: S3Location): Promise<ArchiveStores> {
-  // Loaded only for such an archive: the import takes half a second.
+  // Imported only when an archive is in a bucket, because the import takes half a second.
   const sdk = await import('@aws-sdk/client-s3')
   const client = new sdk.S3Client({
     ...(location.endpoint !== null && { endpoint: location.endpoint }),
@@ -33,7 +34,8 @@ export async function openS3Stores(location: S3Location): Promise<ArchiveStores>
       httpAgent: { maxSockets: ARCHIVE_SOCKETS_MAX },
       httpsAgent: { maxSockets: ARCHIVE_SOCKETS_MAX },
     },
-    // Writing requests have our own checksum, and every answer's body is compared with its digest.
+    // The SDK's checksums are not needed: requests that write have our own checksum, and the body of every answer is
+    // compared with its digest.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
@@ -44,7 +46,7 @@ export async function openS3Stores(location: S3Location): Promise<ArchiveStores>
   }
 }
 
-/** Returns a store of the objects below `prefix`. */
+/** Returns a store of the objects whose names begin with `prefix`. */
 function s3Store(
   sdk: typeof import('@aws-sdk/client-s3'),
   client: S3Client,
@@ -97,7 +99,7 @@ function s3Store(
 }
 
 const NOT_FOUND = 404
-/** A 404 for the bucket proves nothing about an object. */
+/** This error is also a 404, but it says nothing about the object. */
 const NO_SUCH_BUCKET = 'NoSuchBucket'
 const PRECONDITION_FAILED = 412
 const SERVER_ERROR = 500
@@ -108,8 +110,8 @@ function lockUntil({ days, mode }: NonNullable<S3Settings['lock']>) {
 }
 
 /**
- * Limits the time of all attempts, the answer's body included. A bucket that sends one byte a second cannot delay the
- * caller for longer.
+ * Limits the time of all attempts together, including reading the answer. So a bucket that sends one byte per second
+ * cannot delay the caller for longer.
  */
 async function bounded<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return work(AbortSignal.timeout(ARCHIVE_ATTEMPTS_MAX * ARCHIVE_REQUEST_MS_MAX))

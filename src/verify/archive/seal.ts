@@ -13,7 +13,7 @@ import { ARCHIVE_OBJECT_BYTES_MAX } from './limits.ts'
 
 /* Names and manifests of an archive (docs/formats/archive.md), for its writer and its readers. */
 
-/** The newest sealed checkpoint: the only object that is ever replaced. */
+/** Name of the object with the newest sealed checkpoint. It is the only object that is ever replaced. */
 export const CHECKPOINT_OBJECT = 'checkpoint'
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/)
@@ -43,10 +43,10 @@ const seal = z.strictObject({
   keys: z.array(key),
   from: count,
   size: count.min(1),
-  /** SHA-256 of the previous seal; null in the first. */
+  /** SHA-256 of the previous seal; null in the first seal. */
   previous: digest.nullable(),
   checkpoint: z.string(),
-  /** `[subject, seq of the entry that digests it, seq of the entry that erases it]`. */
+  /** Items are `[subject, seq of the entry with the document's digest, seq of the entry that erases it]`. */
   erasures: z.array(z.tuple([z.string(), count, count])),
   pieces: z.array(
     z.strictObject({ from: count, end: count, lines: z.string(), documents: z.string().nullable() }),
@@ -62,7 +62,7 @@ export type ArchiveObject = ArchiveSeal['objects'][number]
 
 export const sealName = (size: number) => `seals/${size}`
 
-/** Named by content, so that objects from a killed worker do not conflict with later ones. */
+/** The name contains the content's digest, so that objects left by a killed worker do not conflict with later ones. */
 export const pieceObjectName = (kind: 'lines' | 'documents', from: number, sha256: string) =>
   `${kind}/${from}-${sha256}`
 
@@ -81,7 +81,7 @@ export function piecesOf({ pieces, objects }: Pick<ArchiveSeal, 'pieces' | 'obje
 
 export const tileName = (address: TileAddress) => `tile/${formatTileAddress(address)}`
 
-/** Yields tiles and bundles that a log of `size` entries has and a log of `from` entries lacks. */
+/** Yields the tiles and bundles that a log of `size` entries has and that a log of `from` entries does not have. */
 export function* tilesBetween(from: number, size: number): Generator<TileAddress> {
   yield* tilesOfLevel('entries', from, size)
   for (let level = 0, unit = 1; unit <= size; level++, unit *= TILE_HASHES)
@@ -96,9 +96,10 @@ function* tilesOfLevel(level: TileAddress['level'], had: number, hashes: number)
 }
 
 /**
- * Parses the seal of `size` entries. Its pieces must have no gap, and its checkpoint must have that size; the
- * checkpoint's signature is not verified. Throws ProofError: `archive_object`, or `note_syntax` and
- * `checkpoint_syntax` of its checkpoint.
+ * Parses the seal of `size` entries. Its pieces must have no gap, and its checkpoint must have that size. The
+ * checkpoint's signature is not verified.
+ *
+ * Throws ProofError with `archive_object`, or with `note_syntax` or `checkpoint_syntax` for its checkpoint.
  */
 export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
   const parsed = seal.safeParse(parseJson(bytes))
@@ -122,7 +123,7 @@ export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
 
 /**
  * Throws unless the objects are exactly those of the seal's entries, without duplicates. Computes at most as many
- * names as the seal lists, whatever size it claims.
+ * names as the seal lists, so that a false size costs nothing.
  */
 function refuseNames({ from, size, pieces, objects }: ArchiveSeal): void {
   const named = new Map(objects.map(({ name, sha256 }) => [name, sha256]))

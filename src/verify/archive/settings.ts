@@ -5,17 +5,17 @@ export type ArchiveLocation =
   | ({ readonly kind: 's3'; readonly bucket: string; readonly prefix: string } & S3Settings)
 
 export type S3Settings = {
-  /** null: Amazon's own. */
+  /** Address of the S3 service; null: Amazon's own. */
   readonly endpoint: string | null
-  /** null: the AWS SDK reads it from its environment. */
+  /** Region; null: the AWS SDK reads it from its environment. */
   readonly region: string | null
-  /** Address `endpoint/bucket` instead of `bucket.endpoint`. */
+  /** Whether a bucket's address is `endpoint/bucket` instead of `bucket.endpoint`. */
   readonly pathStyle: boolean
-  /** Days for which each object is locked; null: no lock, or the bucket's default. */
+  /** How long each object is locked, and in which mode; null: no lock is requested, so the bucket's default applies. */
   readonly lock: { readonly days: number; readonly mode: 'GOVERNANCE' | 'COMPLIANCE' } | null
 }
 
-/** Parses `s3://bucket/prefix` or `file:///directory`. Throws Error for any other text. */
+/** Parses `s3://bucket/prefix` or `file:///directory`. Throws an Error for any other text. */
 export function parseArchiveLocation(text: string, s3: S3Settings): ArchiveLocation {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url?.protocol === 'file:' && url.host === '')

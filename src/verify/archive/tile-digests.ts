@@ -5,7 +5,7 @@ import { TILE_HASHES, TILE_LEVEL_BITS } from '../../proof/tree/merkle.ts'
 import { tileName } from './seal.ts'
 
 /**
- * Computes the SHA-256 of the hash tiles that an archive must contain, while its ledger is verified. Takes 32 bytes
+ * Computes the SHA-256 of each hash tile that an archive must contain, while its ledger is verified. Uses 32 bytes
  * for each tile.
  */
 export class TileDigests {
@@ -15,17 +15,17 @@ export class TileDigests {
   readonly #full: number[] = []
   readonly #digests = new Map<string, string>()
 
-  /** `sizes`: the seals' sizes, at which incomplete tiles are archived too. */
+  /** `sizes` are the sizes of the seals, because at these sizes incomplete tiles are archived too. */
   constructor(sizes: readonly number[]) {
     this.#sizes = new Set(sizes)
   }
 
-  /** Takes each perfect subtree (`onNode` of LedgerVerifier). */
+  /** Adds a perfect subtree. Called for each subtree that LedgerVerifier completes (`onNode`). */
   node(level: number, _index: number, hash: Uint8Array): void {
     if (level % TILE_LEVEL_BITS === 0) this.#add(level / TILE_LEVEL_BITS, hash)
   }
 
-  /** Takes each entry's leaf, with the frontier after it. */
+  /** Adds an entry's leaf. The frontier is the one after the entry. */
   leaf(leaf: Uint8Array, { size }: Frontier): void {
     this.#add(0, leaf)
     if (this.#sizes.has(size)) for (const level of this.#growing.keys()) this.#keep(level)
