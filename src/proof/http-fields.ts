@@ -1,6 +1,6 @@
 /**
  * Parsers of HTTP fields that are lists, dates or tags (RFC 9110 §5.5 to §5.6). The server, the connector and the SDK
- * use only these. They never throw: a sender may put anything into a field.
+ * use only these parsers. The parsers never throw, because a sender may put anything into a field.
  */
 
 /** A field as a library returns it: one text, one text for each line, or nothing. */
@@ -38,16 +38,17 @@ function elementsOf(line: string): string[] {
 }
 
 /**
- * Returns type and subtype of Content-Type, without parameters, in lower case (RFC 9110 §8.3.1). Empty if the field
- * is absent.
+ * Returns type and subtype of Content-Type, without parameters, in lower case (RFC 9110 §8.3.1). Returns '' if the
+ * field is absent.
  */
 export function mediaTypeOf(value: string | null | undefined): string {
   return trimSpaces((value ?? '').split(';', 1)[0]!).toLowerCase()
 }
 
 /**
- * Returns the weight, 0 to 1, that Accept gives a media type (RFC 9110 §12.5.1). 0 means not accepted. The most
- * specific range counts. An absent field accepts everything. Parameters other than `q` are ignored.
+ * Returns the weight, 0 to 1, that Accept gives a media type (RFC 9110 §12.5.1). 0 means that the type is not
+ * accepted. If several ranges match, the most specific one counts. An absent field accepts everything. Parameters
+ * other than `q` are ignored.
  */
 export function acceptWeightOf(value: FieldValue, type: string): number {
   const ranges = listOf(value).map((range) => ({ range: mediaTypeOf(range), weight: weightOf(range) }))
@@ -125,7 +126,7 @@ export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null 
   return waits.length === 0 ? null : Math.min(RETRY_AFTER_MS_MAX, Math.max(...waits))
 }
 
-/** Longest wait that `retryAfterMsOf` returns. Callers wait for less: each has a limit of its own. */
+/** Longest wait that `retryAfterMsOf` returns. Each caller has a shorter limit of its own. */
 export const RETRY_AFTER_MS_MAX = 365 * 24 * 60 * 60 * 1000
 
 /**
@@ -166,15 +167,15 @@ function centuryOf(twoDigits: number, nowMs: number): number {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const TIME = '(?<hour>\\d{2}):(?<minute>\\d{2}):(?<second>\\d{2})'
-/** Sun, 06 Nov 1994 08:49:37 GMT */
+/** Example: Sun, 06 Nov 1994 08:49:37 GMT */
 const IMF_FIXDATE = new RegExp(
   `^[A-Z][a-z]{2}, (?<day>\\d{2}) (?<month>[A-Z][a-z]{2}) (?<year>\\d{4}) ${TIME} GMT$`,
 )
-/** Sunday, 06-Nov-94 08:49:37 GMT */
+/** Example: Sunday, 06-Nov-94 08:49:37 GMT */
 const RFC_850_DATE = new RegExp(
   `^[A-Z][a-z]{5,8}, (?<day>\\d{2})-(?<month>[A-Z][a-z]{2})-(?<year>\\d{2}) ${TIME} GMT$`,
 )
-/** Sun Nov  6 08:49:37 1994 */
+/** Example: Sun Nov  6 08:49:37 1994 */
 const ASCTIME_DATE = new RegExp(
   `^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`,
 )

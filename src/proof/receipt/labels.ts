@@ -8,7 +8,7 @@ export const RFC9162_SHA256 = 1
 export const INCLUSION = -1
 export const CONSISTENCY = -2
 
-// Our own labels. Labels for private use are below -65536
+// Our own labels. RFC 9052 reserves labels below -65536 for private use.
 /** Protected header: number of leaves under the signed root. */
 export const SIZE = -65_537
 /** Unprotected header: one record of the batch that the receipt's entry notarizes. */

@@ -51,8 +51,8 @@ export function parseCheckpoint(note: string): Note & { readonly checkpoint: Che
 }
 
 /**
- * Verifies a note and returns its checkpoint. Signatures of other keys are ignored, because they are witnesses'. A
- * signature under the key's own name and id must verify (C2SP signed-note). Throws as parseCheckpoint, then
+ * Verifies a note and returns its checkpoint. Signatures by other keys are ignored, because they belong to witnesses.
+ * A signature with the key's own name and id must verify (C2SP signed-note). Throws as parseCheckpoint does, then
  * `checkpoint_foreign`, `note_unsigned`, `signature_invalid`.
  */
 export function verifyCheckpoint(
@@ -74,8 +74,8 @@ export function verifyCheckpoint(
 }
 
 /**
- * Throws `note_unsigned` if none of the keys signed the note, `signature_invalid` if one of their signatures does not
- * verify.
+ * Throws `note_unsigned` if none of `keys` signed the note. Throws `signature_invalid` if a signature by one of
+ * `keys` does not verify.
  */
 export function verifyLogSignature(
   { text, signatures }: Note,
