@@ -27,9 +27,9 @@ import {
 } from '../statement/fields.ts'
 
 /*
- * Proofs as files (docs/formats/proofs.md): a server's evidence of one entry, for a reader who has nothing else. An
- * attacker controls the whole file. Unknown members are refused, because a member that no check reads could be
- * changed.
+ * Proofs as files (docs/formats/proofs.md). A proof is a server's evidence of one entry, for a reader who has nothing
+ * else. An attacker controls the whole file. Unknown members are refused: no check reads them, so somebody could
+ * change them unnoticed.
  */
 
 export type EntryProof = {
@@ -40,7 +40,7 @@ export type EntryProof = {
     readonly origin: string
     readonly noteVerifierKey: string
   }
-  /** Hints: a kid is the thumbprint of its key. */
+  /** Hints only: a kid must be the thumbprint of its key. */
   readonly keys: readonly KeyHint[]
   readonly entry: SignedLine & { readonly seq: number; readonly chain: string }
   readonly index: number
