@@ -9,7 +9,7 @@ type KeyUse = {
   readonly kid: 'thumbprint' | 'note' | 'issuer'
   readonly algorithms: readonly SignatureAlgorithm[]
   readonly holder: string
-  /** What vouches for a holder's first key. */
+  /** How a holder's first key is introduced. */
   readonly first: string
   /**
    * How a current key of the holder endorses a further one.
@@ -30,9 +30,9 @@ type KeyUse = {
 }
 
 /**
- * Uses of keys. A key signs entries after the one that introduces it, up to the one that ends it. A holder's first
- * key may be introduced by anyone who may make that entry. Each further key is endorsed by a current key of the same
- * holder (ledger/key-ring.ts).
+ * Uses of keys. A key signs entries after the entry that introduces the key, up to the entry that ends it. A holder's
+ * first key may be introduced by anyone who may make such an entry. Each further key is endorsed by a current key of
+ * the same holder (ledger/key-ring.ts).
  */
 export const KEY_USES = {
   envelope: {

@@ -4,15 +4,15 @@ import { parseRemoteAgent } from './remote-agents.ts'
 import type { ParsedStatement } from './statement.ts'
 import { partyOf } from './statement.ts'
 
-/** Terms of a step, which are the same in the offer and in the step that takes it. */
+/** Terms of a step. They must be equal in the offer and in the step that takes the offer. */
 export type OfferedTerms = {
   readonly peer: string
   readonly record: string
-  /** Digest of the payload; lower-case hex, like `evidence`. */
+  /** Digest of the payload. Like `evidence`, it is lower-case hex. */
   readonly payload: string
   readonly step: string
   readonly version: number
-  /** Leaf of the record's entry before the step. */
+  /** Leaf of the record's last entry before the step. */
   readonly previous: string
   /** The agent that takes the step, without its ledger. */
   readonly party: string
