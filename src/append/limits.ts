@@ -45,7 +45,7 @@ export const APPEND_OVERLAP_RECORDS_MIN = 16
  */
 export const APPEND_GATHER_RECORDS_MAX = 256
 export const APPEND_GATHER_MS_MAX = 20
-/** Size of the queue. A ledger may use half of the space that the other ledgers leave free. */
+/** Size of the queue. One ledger may have half of the entries that the other ledgers leave free. */
 export const APPEND_QUEUE_ENTRIES_MAX = 4_096
 export const APPEND_QUEUE_RECORDS_MAX = 65_536
 export const APPEND_QUEUE_BYTES_MAX = 128 * 1024 * 1024
