@@ -136,8 +136,8 @@ export class Admission {
 
   readonly #beginSome = (): void => {
     let bytes = 0
-    // If the server refused many requests since the last slice, clients got less work done. So this slice begins as
-    // many more requests as those refusals cost.
+    // Refusals since the last slice took time from accepted requests. So this slice begins as many more requests as
+    // those refusals cost.
     const { refused } = this
     const max = this.#limits.perSliceMax + Math.floor((refused - this.#refusedBefore) / REFUSALS_PER_REQUEST)
     this.#refusedBefore = refused

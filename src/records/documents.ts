@@ -18,7 +18,7 @@ export type SaltedDocument = {
 
 type Members = Record<string, unknown>
 
-/** A document that a thread has salted and digested. `value` parses its text when needed. */
+/** A document that a thread has salted and digested. Reading `value` parses its text. */
 export class SaltedText implements SaltedDocument {
   readonly canonical: string
   readonly salt: Uint8Array
@@ -41,7 +41,8 @@ export class CanonicalDocument {
   readonly bytes: Buffer
 
   constructor(text: string) {
-    // JCS rejects lone surrogates but can write U+0000. Parse to be sure: the match may be an escaped backslash.
+    // JCS rejects lone surrogates but accepts U+0000. The matching text may be an escaped backslash followed by
+    // `u0000`, so only parsing shows whether it is U+0000.
     if (text.includes(ESCAPED_NUL)) parseJsonText(text)
     this.text = text
     this.bytes = Buffer.from(text)
@@ -82,7 +83,7 @@ export function saltDocument(
 
 /**
  * Returns the references as they are stored, and the digest that the statement signs. The digest uses the payload's
- * salt, and both are erased together.
+ * salt, so payload and references are erased together.
  */
 export function digestReferences(
   references: readonly string[] | undefined,
@@ -99,7 +100,7 @@ export function digestReferences(
   return { canonical, bytes, digest: toHex(documentDigest(nativeProviders.sha256, salt, bytes)) }
 }
 
-/** Returns the metadata as canonical text; null if none was given. Metadata is free-form and unsigned. */
+/** Returns the metadata as canonical text; null if the request has none. Metadata is free-form and unsigned. */
 export function canonicalMetadata(value: unknown, members: Members = {}): string | null {
   if (value === undefined) return null
   const canonical = canonicalize(value as JsonValue)
@@ -116,7 +117,7 @@ export function canonicalMetadata(value: unknown, members: Members = {}): string
  * exist, such as 30 February.
  */
 export function parseTime(text: string, path: string, members: Members = {}): number {
-  // Already canonical, as programs write it: the check below, which takes 0.5 us, is not needed.
+  // Programs write times in this form. The slower check below, which takes 0.5 us, is not needed for it.
   if (isTime(text)) return Date.parse(text)
   const ms = Date.parse(text)
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text.slice(0, 19))) {

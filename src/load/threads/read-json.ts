@@ -14,9 +14,9 @@ type JsonBounds = {
 export type JsonRefusal = { readonly code: ProofErrorCode | 'not_object'; readonly detail: string }
 
 /**
- * Checks a text as parseJsonText does, and returns the text in pieces. It does not return the value. Transferring the
- * value would block the other thread for 795 ms without a pause (4 MiB of small objects), while parsing the pieces
- * there takes 466 ms with pauses.
+ * Checks a text as parseJsonText does, and returns the text in pieces. It does not return the value. Receiving the
+ * value would block the calling thread for 795 ms without a pause (4 MiB of small objects). Parsing the pieces there
+ * takes 466 ms, with pauses.
  */
 export function readJson(given: {
   readonly bytes: Uint8Array
