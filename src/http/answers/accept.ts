@@ -7,7 +7,10 @@ export function prefersEventStream(accept: string | undefined): boolean {
   return stream > 0 && stream > (qualities.get('application/json') ?? 0)
 }
 
-/** Returns whether an Accept header names JSON. For routes with another default form, which wildcards mean. */
+/**
+ * Returns whether an Accept header names JSON. It is for routes with another default form, which is sent for
+ * wildcards.
+ */
 export function asksForJson(accept: string | undefined): boolean {
   const qualities = new Map((accept ?? '').split(',').map(parseRange))
   return (qualities.get('application/json') ?? 0) > 0

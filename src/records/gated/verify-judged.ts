@@ -84,7 +84,10 @@ async function verifyOf(
   return statement
 }
 
-/** Returns the performer by its id, because the id decides whose steps are accepted. */
+/**
+ * Returns the performer. The text of a remote agent counts only if the stored id belongs to it, because the id
+ * decides whose steps are accepted.
+ */
 function performerOf({ performerId, performerRemote }: RecordRowRead): string | null {
   const isThat = performerRemote !== null && agentIdOf(performerRemote) === performerId
   return isThat ? performerRemote : agentOf(performerId)
