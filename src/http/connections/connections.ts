@@ -55,7 +55,7 @@ export class Connections {
     else if (newest.headersSent || kindOf(newest.req.method) === 'reads')
       whenIt(newest, 'close', () => close(socket, null))
     // The newest request waits for its body, which will never be complete. Nothing was done for it yet. So the
-    // refusal becomes its answer, sent when it is its turn.
+    // refusal becomes its answer, and is sent after all earlier answers.
     else whenIt(newest, 'socket', () => close(socket, render))
   }
 }

@@ -82,7 +82,7 @@ export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
       const rule = { days, ...selectorOf(request.body) }
       const { ledgerId } = request.caller
       const giveBack = previews.take(ledgerId)
-      // A preview reads for seconds and writes nothing. Its slot is left to a request that writes.
+      // A preview reads for seconds and writes nothing. So it releases its slot, which a request that writes can use.
       reservationOf(request, reply).leave()
       try {
         const { oldest, ...preview } = await previewRule(deps, ledgerId, rule, from)
