@@ -34,7 +34,7 @@ export function adoptEnvelope({ envelope, statement }: AgentSigned, expected: Ex
   return { envelope, leaf: leafHash(nativeProviders.sha256, envelope) }
 }
 
-/** Compares as JSON values. Members of `expected` that are undefined count as absent. */
+/** Compares both as JSON values. Members of `expected` that are undefined count as absent. */
 function refuseOther(path: string, signed: JsonValue | undefined, expected: unknown): void {
   if (isContainer(signed) && isContainer(expected) && Array.isArray(signed) === Array.isArray(expected)) {
     const [found, wanted] = [signed, expected] as Record<string, JsonValue>[]

@@ -77,7 +77,7 @@ export class AppendQueue<T extends Queued> {
   readonly #flights = new Counts()
   readonly #size: Size = { entries: 0, records: 0, bytes: 0 }
   #inFlightWork = 0
-  /** When the open batch got its first entry. */
+  /** Time at which the open batch got its first entry. */
   #openSince = 0
   /** Moving average of the time between the ends of two batches. It predicts how long entries wait. */
   #batchMs = 1
@@ -185,7 +185,7 @@ export class AppendQueue<T extends Queued> {
       if (!this.#isAt(flights, ledger, waiting)) continue
       const next = waiting[0]!
       if (next.ownBatchMax !== null) {
-        if (items.length > 0) continue // its ledger stays first in order
+        if (items.length > 0) continue // the ledger stays first in order
         this.#takeOwn(ledger, waiting, items)
         break
       }

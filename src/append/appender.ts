@@ -24,7 +24,7 @@ export type AppendObserver = {
     readonly outcomes: readonly AppendOutcome[]
     readonly records: number
     readonly ms: number
-    /** How long each entry had waited for the batch, in ms. */
+    /** For each entry, how long it had waited for the batch, in ms. */
     readonly waitsMs: readonly number[]
   }): void
 }

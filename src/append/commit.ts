@@ -11,8 +11,8 @@ import {
 /**
  * Outcome of an append.
  *
- * - Done: `appended`, `replayed`.
- * - Refused, nothing was written: `conflict`, `stale`, `again`, `refused`, `unavailable`, `failed`.
+ * - `appended`, `replayed`: the entry is in the chain.
+ * - `conflict`, `stale`, `again`, `refused`, `unavailable`, `failed`: nothing was written.
  * - `unknown`: the connection was lost between sending and the answer. The entry may or may not be in the chain.
  */
 export type AppendOutcome =

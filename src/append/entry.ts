@@ -49,7 +49,6 @@ type ClaimsOfKind<Kind extends EntryKind> = { readonly kind: Kind } & (undefined
 type CommonClaims = {
   /** Subject of the entry. `digest`: lower-case hex. `id`: null if the subject has none. */
   readonly subject: { readonly id: Uuid | null; readonly name: string; readonly digest: string }
-  /** Further subjects. */
   readonly extraSubjects?: readonly Subject[]
   readonly onBehalfOf?: { readonly agent: string } | null
   /** Members of the predicate, except ledger, author and time. */

@@ -56,7 +56,7 @@ import { webhookRoutes } from './routes/webhooks.ts'
 import { openCheckpointWaits } from './tails/checkpoint-waits.ts'
 import { useZodValidation } from './zod-validation.ts'
 
-/** Paths are compared exactly. */
+/** Paths are compared exactly, with case and trailing slash. */
 const ROUTER = { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 }
 
 /**

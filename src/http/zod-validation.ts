@@ -26,7 +26,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Problems of this route, in addition to the problems of its kind. */
     problems?: readonly ErrorCode[]
-    /** Set by `useZodValidation`. */
+    /** `useZodValidation` sets it. */
     mayOmitBody?: boolean
   }
 }
@@ -77,7 +77,7 @@ export function useZodValidation(app: FastifyInstance): void {
 /** A body that was already validated when it was read (`readBody` of a route's config). */
 export abstract class ValidatedBody {}
 
-/** Returns `data` if it is valid. Throws ApiError otherwise. */
+/** Returns `data` if it is valid. Otherwise throws ApiError. */
 export function validate(schema: z.ZodType, part: string, data: unknown): unknown {
   const isValid = compileOnce(schema)
   if (isValid(data)) return data

@@ -33,7 +33,7 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** Returns a function that compares a presented key with the configured ones, in constant time. */
+/** Returns a function that compares a received key with the configured keys, in constant time. */
 export function makeKeyTest(expected: readonly string[]): (presented: string) => boolean {
   const hashes = expected.map(hashKey)
   return (presented) => {

@@ -60,7 +60,7 @@ type CachedKey = {
   caller: CachedCaller | null
   /** Time when the query that found `caller` began. */
   readAtMs: number
-  /** Number of `forget` calls for its ledger. */
+  /** How often `forget` was called for the key's ledger. */
   forgotten: number
   reading: Promise<CachedCaller | null> | null
 }
@@ -84,7 +84,7 @@ export class CallerCache {
   readonly #log: CallerLog
   readonly #known = new KnownKeys<CachedKey>(KEY_CACHE_KEYS_MAX)
   readonly #unknown = new UnknownKeys(UNKNOWN_KEYS_MAX)
-  /** First look-ups that are under way. */
+  /** Look-ups of new keys that are under way. */
   readonly #lookUps = new Map<string, { readonly ledgerId: Uuid; readonly found: Promise<KnownKey | null> }>()
   readonly #firstReads: Coalescer<Pick<CachedKey, 'hash' | 'ledgerId'>, Read>
   readonly #refreshes: Coalescer<Pick<CachedKey, 'hash' | 'ledgerId'>, Read>

@@ -149,7 +149,7 @@ function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
   })
 }
 
-/** Throws `expiry_not_held` if the new secret would outlive the secret that makes it. */
+/** Throws `expiry_not_held` if the new secret would be valid longer than the secret that the caller used. */
 function requireEnd({ key, expiresAtMs }: Caller, endMs: number | null): void {
   if (expiresAtMs === null || (endMs !== null && endMs <= expiresAtMs)) return
   const expiresAt = new Date(expiresAtMs).toISOString()

@@ -35,7 +35,7 @@ export class PublicLedgers {
       return this.#read.ledgers
     const read = { beganAtMs, ledgers: listPublicLedgers(this.#pool) }
     this.#read = read
-    // A failed read is not cached. Its callers get the error.
+    // A failed read is not cached. The callers that wait for it get the error.
     read.ledgers.catch(() => {
       if (this.#read === read) this.#read = null
     })

@@ -73,7 +73,7 @@ async function findMade(
   }
 }
 
-/** Returns false if the key was revoked before. */
+/** Revokes a key. Returns false if the key was already revoked. */
 async function revokeUnlessEnded(deps: KeyDeps, caller: Caller, keyId: Uuid): Promise<boolean> {
   try {
     await append(deps, caller, await getKey(deps, caller, keyId), null)

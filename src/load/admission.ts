@@ -89,7 +89,10 @@ export class Admission {
     return this.#slotsOf(kind, owner).admits(owner)
   }
 
-  /** Queues the request, and calls `begin` in one of the next slices. `bytes`: size of its body, as far as known. */
+  /**
+   * Queues the request, and calls `begin` in one of the next slices. `bytes`: size of the request's body, as far as
+   * it is known.
+   */
   begin(kind: RequestKind, bytes: number, owner: string, begin: () => void): void {
     this.#slotsOf(kind, owner).enter(owner)
     const isFirst = this.#waiting.size === 0

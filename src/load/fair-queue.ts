@@ -4,7 +4,10 @@
  * (shares.ts).
  */
 export class FairQueue<T> {
-  /** Owners in round-robin order, the next one first. No owner's queue is empty. */
+  /**
+   * Queues of the owners in round-robin order, starting with the next owner. An owner with an empty queue is not
+   * listed.
+   */
   readonly #queues = new Map<string, T[]>()
   #size = 0
 

@@ -27,7 +27,7 @@ export function restOf(max: number, ofOthers: number, ofRest = 1 / 2): number {
   return Math.ceil((max - ofOthers) * ofRest)
 }
 
-/** Counts by owner. An owner whose count is zero is forgotten. */
+/** Counts by owner. An owner whose count becomes zero is removed. */
 export class Counts {
   readonly #ofOwner = new Map<string, number>()
   #total = 0

@@ -43,7 +43,7 @@ export function lenientSchema(
   }
 }
 
-/** Returns a text for the model that names the ignored members. null: nothing was ignored. */
+/** Returns a text for the model that names the ignored members. Returns null if no member was ignored. */
 export function noteOf(tool: string, input: z.ZodObject, ignored: readonly string[]): string | null {
   if (ignored.length === 0) return null
   const names = ignored.slice(0, MCP_IGNORED_NAMES_MAX).map((name) => quoted(name.slice(0, 64)))
@@ -73,7 +73,10 @@ function convertText(schema: z.ZodType, value: unknown): unknown {
     : value
 }
 
-/** Parses a JSON text. undefined: the text is not JSON, or parsing would not be exact. */
+/**
+ * Parses a JSON text. Returns undefined if the text is not JSON, or if a JavaScript value cannot represent it
+ * exactly.
+ */
 function parsed(text: string): unknown {
   try {
     return parseJsonText(text)
@@ -102,8 +105,8 @@ function misspelledOf(input: z.ZodObject, name: string) {
 }
 
 /**
- * Returns whether two names differ only in case, punctuation and an ending such as `Id`, by one letter, or by two
- * swapped letters.
+ * Returns whether two names are alike. They may differ in case and punctuation, and in one of these: an ending such
+ * as `Id`, one letter, two swapped letters.
  */
 function isAlike(a: string, b: string): boolean {
   const [one, other] = [a, b].map((name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')) as [

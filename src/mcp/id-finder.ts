@@ -13,13 +13,13 @@ export class IdFinder {
   #depth = 0
   #inString = false
   #isEscaped = false
-  /** Bytes of the current name or value at depth 1; null: it is too long, or neither a text nor a number. */
+  /** Bytes of the current name or value at depth 1; null: the value is too long, or neither a text nor a number. */
   #token: number[] | null = []
   #name = ''
   #id: string | number | null = null
   #isRequest = false
 
-  /** Id of the request, or of the answer; null: none was found. */
+  /** Id of the request, or of the answer; null: no id was found. */
   get id(): string | number | null {
     return this.#id
   }

@@ -2,7 +2,7 @@ import type { McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { isId } from '../proof/ids.ts'
 
-/** Registers prompts, which people select by name. */
+/** Registers prompts. People select a prompt by its name. */
 export function registerPrompts(server: McpServer): void {
   server.registerPrompt(
     'audit_run',

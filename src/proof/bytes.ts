@@ -74,7 +74,7 @@ export function ownText(text: string): string {
   return decoder.decode(encoder.encode(text))
 }
 
-/** Not in constant time: all compared values are public. */
+/** Compares bytes, but not in constant time, because all compared values are public. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
@@ -120,12 +120,15 @@ export function toBase64(bytes: Uint8Array): string {
   return digits + '='.repeat((4 - (digits.length % 4)) % 4)
 }
 
-/** RFC 4648 §5, no padding. */
+/** Encodes by RFC 4648 §5, without padding. */
 export function toBase64Url(bytes: Uint8Array): string {
   return encode(bytes, BASE64URL)
 }
 
-/** Throws `bad_base64` for missing padding, stray characters, and trailing bits that are not zero. */
+/**
+ * Decodes padded base64. Throws `bad_base64` for missing padding, stray characters, and trailing bits that are not
+ * zero.
+ */
 export function fromBase64(text: string): Uint8Array {
   if (text.length % 4 !== 0) throw new ProofError('bad_base64', `${text.length} characters`)
   let end = text.length
@@ -134,7 +137,7 @@ export function fromBase64(text: string): Uint8Array {
   return decode(text, end, VALUE_OF_BASE64, 'bad_base64')
 }
 
-/** Throws `bad_base64url` for padding, stray characters, and trailing bits that are not zero. */
+/** Decodes base64url. Throws `bad_base64url` for padding, stray characters, and trailing bits that are not zero. */
 export function fromBase64Url(text: string): Uint8Array {
   return decode(text, text.length, VALUE_OF_BASE64URL, 'bad_base64url')
 }

@@ -43,7 +43,7 @@ function add(a: Point, b: Point): Point {
   }
 }
 
-/** Returns a square root of a square: one of two candidates (RFC 8032 §5.1.3). */
+/** Returns a square root of a square. It is one of two candidates (RFC 8032 §5.1.3). */
 function squareRoot(square: bigint): bigint {
   const first = power(square, (P + 3n) / 8n)
   return [first, modulo(first * SQRT_MINUS_1)].find((root) => modulo(root * root - square) === 0n)!

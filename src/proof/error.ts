@@ -38,7 +38,7 @@ export type ProofErrorCode =
   | 'cbor_malformed'
   /** Well-formed CBOR, but not in the one deterministic form (RFC 8949 §4.2.1). */
   | 'cbor_not_deterministic'
-  /** CBOR, but not a COSE_Sign1 under tag 18 with an attached payload. */
+  /** CBOR, but not a COSE_Sign1 with tag 18 and an attached payload. */
   | 'cose_structure'
   /** The unprotected header is not empty. */
   | 'cose_unprotected'
@@ -61,7 +61,7 @@ export type ProofErrorCode =
   | 'statement_structure'
   /** A predicate type that this version does not know. */
   | 'statement_predicate_type'
-  /** The subjects are not those of the kind. */
+  /** The subjects are not those that the kind requires. */
   | 'statement_subject'
   /** A member of the predicate is missing, unknown, or not of its format. */
   | 'statement_predicate'
@@ -101,14 +101,14 @@ export type ProofErrorCode =
   | 'claims_contradict_statement'
   /** A document, with its salt, does not have the signed digest. */
   | 'document_digest'
-  /** A document is missing, or is there although none was signed. */
+  /** A document is missing, or is present although no digest of a document was signed. */
   | 'document_presence'
   /** The items of a batch do not have the signed root or the signed number. */
   | 'batch_contradicts_statement'
   // proofs
-  /** Not a proof or consistency proof of docs/formats/proofs.md. */
+  /** Not a proof or consistency proof as docs/formats/proofs.md describes them. */
   | 'proof_syntax'
-  /** Members of a proof contradict each other, or the signed entry. */
+  /** Members of a proof contradict each other or the signed entry. */
   | 'proof_contradicts_entry'
   /** A stored checkpoint has another size than the proof, and no consistency proof joins the two trees. */
   | 'consistency_missing'
@@ -119,13 +119,13 @@ export type ProofErrorCode =
   // bundles
   /** A line of a bundle that does not match docs/formats/bundles.md. */
   | 'bundle_syntax'
-  /** A bundle without its last line, or without entries that it promises. */
+  /** The bundle lacks its last line, or entries that it promises. */
   | 'bundle_incomplete'
   /** An entry that does not belong in the bundle. */
   | 'entry_unrelated'
   /** A record of a run has a parent that is not in the run. */
   | 'parent_absent'
-  /** A checkpoint too small to cover an entry. */
+  /** A checkpoint is too small to cover an entry. */
   | 'checkpoint_too_old'
   // an entry that receives an entry of another ledger
   /**
@@ -142,9 +142,9 @@ export type ProofErrorCode =
   | 'seq_not_dense'
   /** The chain hash does not follow from the chain hash before it. */
   | 'chain_broken'
-  /** The same envelope twice in one chain. */
+  /** The same envelope occurs twice in one chain. */
   | 'duplicate_envelope'
-  /** An id that was used before. */
+  /** An id was used before. */
   | 'duplicate_subject'
   /** The first entry is not `ledger-created`, or a later one is. */
   | 'ledger_created_misplaced'
@@ -154,7 +154,7 @@ export type ProofErrorCode =
   | 'definition_mismatch'
   /** A key signs outside the range of entries in which the key is valid. */
   | 'key_not_current'
-  /** A key that the caller did not provide. */
+  /** The caller did not provide this key. */
   | 'key_unknown'
   /** A compromised key signed entries that no outside checkpoint covers. */
   | 'key_compromised'
@@ -174,7 +174,7 @@ export type ProofErrorCode =
   | 'agent_key_refused'
   /** The server signed for an agent whose entries the agent itself must sign. */
   | 'agent_signature_missing'
-  /** An actor that may not make this entry. */
+  /** The actor may not make this entry. */
   | 'actor_not_entitled'
   /** A subject that no earlier entry introduces. */
   | 'subject_unknown'
@@ -186,7 +186,7 @@ export type ProofErrorCode =
   | 'version_mismatch'
   /** The record's state does not allow this step. */
   | 'transition_refused'
-  /** A document is missing and no entry erased it. */
+  /** A document is missing, and no entry erased it. */
   | 'erasure_unexplained'
   /** A document was erased although a hold covered it. */
   | 'erasure_held'
@@ -198,7 +198,7 @@ export type ProofErrorCode =
   | 'peer_not_active'
   /** The two sides contradict each other about their peering. */
   | 'handshake_mismatch'
-  /** The same entry of another ledger twice. */
+  /** The same entry of another ledger was received twice. */
   | 'received_twice'
   /** Another ledger moves a record whose home is this ledger. */
   | 'not_home'
@@ -221,7 +221,7 @@ export type ProofErrorCode =
   | 'checkpoint_foreign'
   /** The ledger's tables contradict its entries. */
   | 'columns_contradict_entries'
-  /** An export without its first or last line. */
+  /** An export lacks its first or last line. */
   | 'export_incomplete'
   /** An object of an archive is missing or does not match docs/formats/archive.md. */
   | 'archive_object'

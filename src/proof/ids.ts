@@ -42,7 +42,7 @@ function pair(bits: number): string {
   return PAIRS[bits & 1023]!
 }
 
-/** Throws `bad_id`, as `parseIdBytes` does. */
+/** Parses an id. Throws `bad_id`, as `parseIdBytes` does. */
 export function parseId(prefix: IdPrefix, text: string): Uuid {
   return uuidOfBytes(parseIdBytes(prefix, text))
 }
@@ -86,7 +86,7 @@ export function isId(prefix: IdPrefix, text: string): boolean {
   const start = prefix.length + 1
   if (text.length !== start + DIGIT_COUNT || !text.startsWith(prefix) || text[prefix.length] !== '_')
     return false
-  if (text.charCodeAt(start) > 0x37) return false // '7': the first digit has three bits
+  if (text.charCodeAt(start) > 0x37) return false // at most '7', because the first digit has only three bits
   for (let i = start; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code >= VALUE_OF_DIGIT.length || VALUE_OF_DIGIT[code] === NO_DIGIT) return false

@@ -43,7 +43,7 @@ function refuseWeak(alg: SignatureAlgorithm, raw: Uint8Array): void {
   else if (raw[0] !== UNCOMPRESSED) throw new ProofError('bad_key', 'not an uncompressed point')
 }
 
-/** Deterministic CBOR of COSE_Key maps around the coordinates: {1: kty, -1: crv, -2: x, -3: y}. */
+/** Deterministic CBOR of COSE_Key maps, without the coordinates: {1: kty, -1: crv, -2: x, -3: y}. */
 const OKP_HEAD = fromHex('a3010120062158' + '20')
 const EC2_HEAD = fromHex('a40102200121' + '5820')
 const EC2_Y = fromHex('22' + '5820')

@@ -10,7 +10,7 @@ export const INTEGER_MAX: number = Number.MAX_SAFE_INTEGER
 /** Limit for names that people choose. Any text of 256 code points fits. */
 export const TEXT_BYTES_MAX = 1_024
 export const URL_BYTES_MAX = 2_048
-/** Label 260 of a registered statement: the location of its content. */
+/** Length of label 260 in a registered statement, which names the location of its content. */
 export const LOCATION_BYTES_MAX = 1_024
 
 // JSON text
@@ -43,9 +43,9 @@ export const CONTENT_TYPES_MAX = 32
 export const RETENTION_DAYS_MAX = 36_500
 /** Records that one hold may name. */
 export const HOLD_RECORDS_MAX = 500
-/** Erasures that one `subject-erased` may name. Each takes at most 17 characters, so all fit into an entry. */
+/** Erasures that one `subject-erased` may name. Each takes at most 17 characters, so all of them fit into an entry. */
 export const SUBJECT_ERASED_MAX = 1_000
-/** Current keys that an agent may have at one time. */
+/** Keys of an agent that may be current at the same time. */
 export const AGENT_KEYS_MAX = 8
 
 // Notes
@@ -57,9 +57,9 @@ export const NOTE_BYTES_MAX = 131_072
 export const NOTE_SIGNATURES_MAX = 64
 /** Largest time of a cosignature, in seconds since 1970 (C2SP tlog-cosignature). */
 export const COSIGNATURE_SECONDS_MAX = 9_223_372_036_854_775_807n
-/** Hashes of the consistency proof in a request to a witness (C2SP tlog-witness). */
+/** Number of hashes in the consistency proof of a request to a witness (C2SP tlog-witness). */
 export const WITNESS_PATH_MAX = 63
-/** A request to a witness: one line of 45 bytes for each hash, and a note. */
+/** Length of a request to a witness: one line of 45 bytes for each hash, and a note. */
 export const ADD_CHECKPOINT_BYTES_MAX: number = NOTE_BYTES_MAX + WITNESS_PATH_MAX * 45 + 64
 /** Highest level of a tile (C2SP tlog-tiles). */
 export const TILE_LEVEL_MAX = 63
@@ -134,7 +134,7 @@ export const TAIL_AGE_MS_MAX = 60_000
  * must be limited.
  */
 export const QUOTED_NAMES_MAX = 4_096
-/** Longer names are not cached. */
+/** Longest member name that is cached. */
 export const QUOTED_NAME_CHARS_MAX = 64
-/** Line signers that a verifier caches. */
+/** Number of line signers that a verifier caches. */
 export const SIGNERS_KNOWN_MAX = 1_000

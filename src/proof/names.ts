@@ -14,8 +14,8 @@ import { TEXT_BYTES_MAX, URL_BYTES_MAX } from './limits.ts'
 const BARRED = /[\u0000-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000+]/
 
 /**
- * Returns whether a note key may have this name (C2SP signed-note). It must not be empty, nor contain white space,
- * controls below U+0020 or a plus.
+ * Returns whether a note key may have this name (C2SP signed-note). The name must not be empty, nor contain white
+ * space, controls below U+0020 or a plus.
  */
 export function isKeyName(name: string): boolean {
   return name !== '' && !BARRED.test(name) && name.isWellFormed()

@@ -7,7 +7,7 @@
 export const JSON_DEPTH_MAX = 32
 export const IDEMPOTENCY_KEY_CHARS_MAX = 255
 
-// A record. Lengths of documents are those of their canonical form.
+// A record. Lengths of documents are measured in canonical form.
 export const DOCUMENT_BYTES_MAX = 65_536
 export const METADATA_BYTES_MAX = 4_096
 export const REFERENCES_BYTES_MAX = 4_096

@@ -51,7 +51,7 @@ export class CanonicalDocument {
 
 export const ESCAPED_NUL = '\\u0000'
 
-/** Returns the request's payload, salted, with its value for the type's schema. */
+/** Returns the salted payload of a request, with the value that the type's schema validates. */
 export function saltPayload(
   entropy: Entropy,
   { payload, salt }: { readonly payload: unknown; readonly salt?: string | undefined },
@@ -113,7 +113,7 @@ export function canonicalMetadata(value: unknown, members: Members = {}): string
 }
 
 /**
- * Returns the milliseconds since the epoch of an RFC 3339 time that the schema accepted. Refuses dates that do not
+ * Parses an RFC 3339 time that the schema accepted. Returns milliseconds since 1970. Throws for dates that do not
  * exist, such as 30 February.
  */
 export function parseTime(text: string, path: string, members: Members = {}): number {

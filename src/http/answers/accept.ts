@@ -1,6 +1,6 @@
 export const EVENT_STREAM = 'text/event-stream'
 
-/** Returns whether an Accept header prefers an event stream to JSON (RFC 9110 §12.5.1). Wildcards mean JSON. */
+/** Returns whether an Accept header prefers an event stream to JSON (RFC 9110 §12.5.1). A wildcard counts as JSON. */
 export function prefersEventStream(accept: string | undefined): boolean {
   const qualities = new Map((accept ?? '').split(',').map(parseRange))
   const stream = qualities.get(EVENT_STREAM) ?? 0

@@ -6,8 +6,8 @@ import type { Rejected } from '../../records/otlp/notarize-otlp.ts'
 import { sendJson } from './send-json.ts'
 
 /*
- * Answers of OTLP, in the encoding of the request. The messages are small and flat, so this file encodes protobuf
- * itself.
+ * Sends answers of OTLP in the encoding of the request. The messages are small and flat, so this file encodes
+ * protobuf itself.
  */
 
 export const PROTOBUF_TYPE = 'application/x-protobuf'

@@ -31,7 +31,7 @@ export class Connections {
     }
   }
 
-  /** MUST be called for each request that Node has read. */
+  /** Registers a response. MUST be called for each request that Node has read. */
   meet(response: ServerResponse): void {
     this.#newest.set(response.req.socket, response)
     response.on('close', this.#onClose)

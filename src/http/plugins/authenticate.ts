@@ -36,7 +36,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
-    /** Peer that sent the request, on routes for peers. */
+    /** The peer that sent the request. Only set on routes for peers. */
     peer: PeerRequest
     /** Parsed headers of a peer's signature; null on routes that are not for peers. */
     peerSignature: RequestSignature | null

@@ -24,11 +24,14 @@ declare module 'fastify' {
     /** Reads, validates and builds a body that needs much work, in a thread. The result becomes the request's body. */
     readBody?: (threads: Threads, request: FastifyRequest, body: Buffer) => Promise<object>
     /**
-     * The body is OTLP, in protobuf or JSON, with or without gzip. The request's body is an OtlpBody. Problems are
-     * answered in OTLP's form.
+     * Set if the body is OTLP, in protobuf or JSON, with or without gzip. The request's body is then an OtlpBody, and
+     * problems are answered in OTLP's form.
      */
     otlp?: OtlpSignal
-    /** The body is a Signed Statement in COSE. The request's body is a CoseBody. Problems are answered in CBOR. */
+    /**
+     * True if the body is a Signed Statement in COSE. The request's body is then a CoseBody, and problems are
+     * answered in CBOR.
+     */
     scrapi?: true
   }
 }

@@ -82,7 +82,7 @@ export class Reads {
   readonly #connections: ReplicaConnections | null
   readonly #ends: Coalescer<LedgerState, LedgerEnd>
   #counts = { replica: 0, primary: 0, fallback: 0 }
-  /** Sizes of ledgers that the primary has reported. */
+  /** Sizes of ledgers, as the primary has reported them. */
   readonly #knownSizes = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
   readonly #fallbacks = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<
     FallbackReason,

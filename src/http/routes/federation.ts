@@ -26,7 +26,7 @@ import {
 } from '../schemas/peers.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Requests between servers of peers (docs/formats/federation.md, "Requests"). */
+/** Serves requests from the servers of peers (docs/formats/federation.md, "Requests"). */
 export function federationRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 

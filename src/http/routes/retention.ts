@@ -31,7 +31,7 @@ import type { ZodTypes } from '../zod-validation.ts'
 const WRITE = { scope: scopeOfEntry('hold-set') } as const
 const READ = { scope: ['retention:manage', 'audit:read', 'payloads:erase'] } as const
 
-/** Rules of retention, and legal holds (docs/guides/erasure-and-retention.md). */
+/** Serves rules of retention and legal holds (docs/guides/erasure-and-retention.md). */
 export function retentionRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const previews = new Slots(PREVIEWS_PER_LEDGER_MAX, PREVIEWS_MAX)

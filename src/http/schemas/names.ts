@@ -10,8 +10,8 @@ import { NAME_CHARS_MAX } from '../limits.ts'
 export const WITHOUT_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/u
 
 /**
- * Name of a ledger, an agent, a key or a peer. People compare names by eye, so names that look the same must be equal
- * (see `isName`). Similar letters of different scripts are not detected.
+ * Name of a ledger, an agent, a key or a peer. People compare names by eye, so two names that look the same must be
+ * equal texts (see `isName`). Letters of different scripts that look alike are not detected.
  */
 export const name = z.string().min(1).max(NAME_CHARS_MAX).regex(WITHOUT_CONTROLS).meta({ format: 'name' })
 

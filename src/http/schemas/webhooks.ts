@@ -159,7 +159,7 @@ export const deliveriesQuery = z.strictObject({
   record: idOf('rec').optional(),
 })
 
-/** Id of the last event that was examined. */
+/** Id of the last event that the query examined. */
 export const deliveriesCursor = z.tuple([idOf('evt')])
 
 const delivery = {

@@ -80,7 +80,7 @@ function eventJson(event: LedgerEvent): string {
   )
 }
 
-/** Throws ApiError `integrity_fault` if the first event cannot be sent. */
+/** Throws ApiError `integrity_fault` if not even the first event can be sent. */
 export function requireReadable({ texts, fault, position }: FittedPage): void {
   if (fault === null || texts.length > 0) return
   throw new ApiError(

@@ -67,8 +67,8 @@ function append(
 }
 
 /**
- * Returns the type of this name with the same definition; null if there is none. Throws `type_exists` for another
- * definition.
+ * Returns the type of this name with the same definition. Returns null if the name is free. Throws `type_exists` if
+ * it has another definition.
  */
 async function findSame(
   deps: TypeDeps,

@@ -55,13 +55,13 @@ export class TypeRegistry {
     return { cache: this.#cache.figures, work: this.#shares.figures }
   }
 
-  /** Returns null if the ledger has no type of this name. */
+  /** Finds a type by its name. Returns null if the ledger has no such type. */
   async find(ledger: Ledger, name: string): Promise<RecordType | null> {
     const load = () => this.#load(ledger, name)
     return BUILT_IN_TYPES.get(name) ?? (await this.#cache.get(ledger.ledger, name, load))
   }
 
-  /** Returns a type. Throws `unknown_type`, with `members`. */
+  /** Returns a type. Throws `unknown_type` with `members` if the ledger has no such type. */
   async get(ledger: Ledger, name: string, members: Members = {}): Promise<RecordType> {
     const type = await this.find(ledger, name)
     if (type) return type

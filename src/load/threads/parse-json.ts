@@ -52,5 +52,5 @@ async function join(pieces: readonly JsonFragment[]): Promise<JsonObject> {
       members.set(name, list)
     } else members.set(name, parseChecked(text))
   }
-  return Object.fromEntries(members) // sets a member named __proto__ like any other
+  return Object.fromEntries(members) // fromEntries sets a member named __proto__ like any other member
 }

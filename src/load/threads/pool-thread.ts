@@ -12,7 +12,7 @@ type UnderWay = { readonly settle: (ended: ThreadOutput | ThreadError) => void; 
 export class PoolThread {
   readonly #worker: Worker
   readonly #underWay: UnderWay[] = []
-  /** Ends the thread if the first piece exceeds its time limit. */
+  /** Timer that ends the thread if its first piece of work exceeds its time limit. */
   #timer: NodeJS.Timeout | undefined
   #isLost = false
 
@@ -58,7 +58,7 @@ export class PoolThread {
     await this.#worker.terminate()
   }
 
-  /** Starts the time limit of the first piece. */
+  /** Starts the timer for the first piece of work. */
   #watch(): void {
     this.#timer = setTimeout(() => {
       this.#lose(new ThreadError('overrun'))

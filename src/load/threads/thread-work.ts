@@ -1,6 +1,5 @@
 import type { Transferable } from 'node:worker_threads'
 
-/** Messages to and from a thread. */
 export type ThreadInput = { readonly name: string; readonly input: unknown }
 
 export type ThreadOutput = { readonly done: unknown } | { readonly threw: string }
@@ -17,7 +16,7 @@ export type WorkOptions = {
   readonly bytes: number
   /** Time limit, counted from when a thread begins the work. */
   readonly msMax: number
-  /** Buffers that move to the thread. The caller can no longer use them. */
+  /** Buffers that move to the thread. The caller cannot use them any longer. */
   readonly transfer?: readonly Transferable[]
 }
 

@@ -73,7 +73,10 @@ export type BundleHead = {
   readonly checkpoint: string
 }
 
-/** An entry with its inclusion path. Entries of a range have no path: the tree proves all of them together. */
+/**
+ * An entry with its inclusion path. An entry of a range has no path, because the tree proves all entries of the range
+ * together.
+ */
 export type BundleLine = Omit<EntryLine, 'chain' | 'items'> & {
   readonly path: readonly Uint8Array[] | null
   /** All items of a batch inside the range; null for other entries. */

@@ -26,7 +26,7 @@ export class FilteredRecords {
     return this.#count
   }
 
-  /** Verifies the next entry about a record. Throws `entry_unrelated`, and what LedgerRecords throws. */
+  /** Verifies the next entry about a record. Throws `entry_unrelated`, and the errors of LedgerRecords. */
   take(entry: OwnEntry): void {
     const { statement, seq, leaf, items } = entry
     const { kind, actor, onBehalfOf, predicate, subjects } = statement

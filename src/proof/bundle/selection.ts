@@ -29,7 +29,8 @@ export class Selection {
   }
 
   /**
-   * Verifies the next entry about a record. Throws `entry_unrelated`, `parent_absent`, and what LedgerRecords throws.
+   * Verifies the next entry about a record. Throws `entry_unrelated`, `parent_absent`, and the errors of
+   * LedgerRecords.
    */
   take(entry: OwnEntry): void {
     const { statement, seq, leaf } = entry

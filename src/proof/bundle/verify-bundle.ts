@@ -30,7 +30,10 @@ export type BundleFindings = {
     | { readonly run: string }
     | { readonly from: number; readonly to: number }
     | { readonly selection: BundleFilter }
-  /** `complete`: no entry of the range was left out. `selection`: there may be more than is shown. */
+  /**
+   * `complete`: no entry of the range was left out. `selection`: the ledger may have more such entries than the
+   * bundle shows.
+   */
   readonly completeness: Completeness
   /** Number of entries in the range, or of entries about the selection's records. */
   readonly entries: number
@@ -45,7 +48,7 @@ export type BundleFindings = {
    * other statements, the bundle does not contain the policy.
    */
   readonly issuersJudged: number
-  /** Number of records of the selection; null for a range. */
+  /** Number of records in the selection; null for a range. */
   readonly records: number | null
   readonly documents: 'all' | 'withheld'
   readonly erased: number
@@ -248,7 +251,10 @@ export class BundleVerifier {
       throw new ProofError('ledger_foreign', `issued by ${issuer}, not by ${start.issuer}`)
   }
 
-  /** An agent's key is valid from a shown entry that registers it until one that revokes it. */
+  /**
+   * Verifies the signer. An agent's key is valid from the shown entry that registers it up to the shown entry that
+   * revokes it.
+   */
   #verifySigner({ kid, hasSigner, statement, items }: OwnEntry): boolean {
     const { kind, actor, onBehalfOf } = statement
     const actedFor = [onBehalfOf, ...(items ?? []).map((item) => item.onBehalfOf)].filter(

@@ -108,8 +108,8 @@ export function verifySignedEntry(
 }
 
 /**
- * Verifies an envelope and its signature: everything that can be verified about an entry alone. `parsed`: the result
- * of parseStatement for the same bytes, if the caller has it.
+ * Verifies an envelope and its signature. This is everything that can be verified about an entry without other data.
+ * `parsed`: the result of parseStatement for the same bytes, if the caller has it.
  */
 export function verifySignedStatement(
   bytes: Uint8Array,
@@ -264,8 +264,8 @@ const DOCUMENT_OF: { readonly [Rule in SubjectRule]?: DocumentKind } = {
 }
 
 /**
- * Returns the subjects that name a document of this entry. Other subjects repeat the digest of an earlier entry's
- * document.
+ * Returns the subjects that name a document of this entry. Other subjects repeat a digest that an earlier entry has
+ * signed.
  */
 export function signedDocuments({ kind, subjects }: Pick<ParsedStatement, 'kind' | 'subjects'>): Subject[] {
   const { subjects: rules, documents } = ENTRY_KINDS[kind]

@@ -37,7 +37,7 @@ export function verifyEachLine<Step>(
 
 const NEWLINE = 0x0a
 
-/** Decodes line by line, so that invalid UTF-8 fails only its own line. */
+/** Decodes line by line, so that invalid UTF-8 affects only the line that contains it. */
 function* linesOf(bytes: Uint8Array): Generator<string> {
   for (let from = 0; from < bytes.length; ) {
     const end = bytes.indexOf(NEWLINE, from)

@@ -16,7 +16,7 @@ export class Tag18 {
   }
 }
 
-/** A text string whose bytes are not UTF-8. It is equal to no other value. */
+/** A text string whose bytes are not UTF-8. Each object is equal only to itself. */
 export class BadText {}
 
 /**

@@ -72,7 +72,7 @@ export function encodeProtected(header: ProtectedHeader): Uint8Array {
 const SIGNATURE1 = new Uint8Array([0x84, 0x6a, ...utf8Encode('Signature1')])
 const EMPTY_BYTES = 0x40
 
-/** Returns the signed bytes: Sig_structure of RFC 9052 §4.4. */
+/** Returns the bytes that the signature covers: Sig_structure of RFC 9052 §4.4. */
 export function toBeSigned(protectedBytes: Uint8Array, payload: Uint8Array): Uint8Array {
   const parts =
     headBytes(protectedBytes.length) + protectedBytes.length + headBytes(payload.length) + payload.length

@@ -64,7 +64,7 @@ function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return equalBytes(bytes.subarray(0, start.length), start)
 }
 
-/** Returns null if the bytes are not UTF-8. */
+/** Decodes UTF-8. Returns null if the bytes are null or not UTF-8. */
 function textOf(bytes: Uint8Array | null): string | null {
   if (bytes === null) return null
   try {
@@ -91,7 +91,7 @@ class Reader {
     return this.#bytes[this.#at++] === byte
   }
 
-  /** Returns the value of a head of this major type in its shortest form, or null. */
+  /** Reads a head of this major type in its shortest form. Returns its value, or null for any other head. */
   head(major: number): number | null {
     const first = this.#bytes[this.#at++]! ^ major
     if (first < 24) return first

@@ -23,7 +23,7 @@ type SharedRecord = {
   readonly refusals: SentEntry[]
 }
 
-/** One peering, as one side's chain describes it. */
+/** One peering, as the chain of one side describes it. */
 export class PeeringExchange {
   readonly peer: string
   /** Id of the other side's ledger. */
@@ -69,7 +69,10 @@ export class PeeringExchange {
     return new Set(this.#shared.keys())
   }
 
-  /** Yields lists of entries for the other side. Entries of one list are sent in order; the lists are independent. */
+  /**
+   * Yields lists of entries for the other side. Entries of one list are sent in order. Different lists do not depend
+   * on each other.
+   */
   *sent(): Generator<readonly SentEntry[]> {
     yield this.#changes
     yield this.#rotations

@@ -16,7 +16,10 @@ export function parseWithEscapedNames(text: string, depthMax: number): JsonValue
   return new JsonReader(text, depthMax).readText()
 }
 
-/** Returns the index of the quote that ends the string around `start`. Returns the text's length if there is none. */
+/**
+ * Returns the index of the quote that ends the string around `start`. Returns the text's length if the string does
+ * not end.
+ */
 export function endOfString(text: string, start: number): number {
   let i = start
   for (; i < text.length; i++) {

@@ -56,7 +56,7 @@ export type CheckpointTrust = 'given' | 'own' | 'none'
 
 /** What the caller knows about the ledger's keys from another source. */
 export type LedgerTrust = {
-  /** Trusted envelope keys by kid (hex). Each must be introduced by an entry of this ledger. */
+  /** Trusted envelope keys by kid (hex). The ledger's entries must introduce each of them. */
   readonly kids?: readonly string[] | undefined
   /** First kids of ledgers that were seen before, by ledger id. */
   readonly pinned?: ReadonlyMap<string, string> | undefined

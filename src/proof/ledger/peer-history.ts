@@ -12,7 +12,7 @@ import type { ParsedStatement } from '../statement/statement.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 import { KeyRing } from './key-ring.ts'
 
-/** A key from a statement. Its kid was verified to be its thumbprint. */
+/** A key from a statement. Its kid was verified: it is the key's thumbprint. */
 export type NamedKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
 /**

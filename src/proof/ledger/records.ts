@@ -46,7 +46,10 @@ export class LedgerRecords {
     return this.#count
   }
 
-  /** Adds records that are terminal at once. Each has 16 bytes of `ids` and the first word of its payload's digest. */
+  /**
+   * Adds records that are terminal at once. For each record, `ids` has 16 bytes and `digestWords` has the first word
+   * of the payload's digest.
+   */
   notarize(ids: Uint8Array, digestWords: Uint32Array, seq: number): void {
     for (let i = 0; i < digestWords.length; i++) add(this.#ids, ids, ID_BYTES * i, seq, digestWords[i]!)
     this.#count += digestWords.length

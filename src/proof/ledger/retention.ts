@@ -19,7 +19,7 @@ export class LedgerRetention {
   readonly #rules = new Map<number, number | null>()
   /** Holds by the seq of the entry that set them. */
   readonly #holds = new Map<number, Hold>()
-  /** Seqs of the holds on everything, and of those on each record. */
+  /** `#ofAll`: seqs of the holds on everything. `#ofRecords`: seqs of the holds on each record. */
   readonly #ofAll = new Set<number>()
   readonly #ofRecords = new Map<string, Set<number>>()
   readonly #erasures = new Set<number>()

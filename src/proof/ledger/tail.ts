@@ -24,7 +24,7 @@ export class LedgerTail {
   #oldestBehindOwn: EntryPosition | null = null
   #oldestBehindAll: EntryPosition | null = null
 
-  /** Takes the next entry, with the sizes of the largest checkpoints that agreed with the ledger so far. */
+  /** Takes the next entry. Also takes the sizes of the largest checkpoints with which the ledger agreed so far. */
   append(
     position: EntryPosition,
     { ownSize, outsideSize }: { readonly ownSize: number; readonly outsideSize: number },

@@ -1,6 +1,6 @@
 import { ProofError } from '../error.ts'
 
-/** Types that exist in every ledger without an entry of their own. */
+/** Types that every ledger has without registering them. */
 const BUILT_IN = [
   'agent-action/1',
   'agent-outcome/1',

@@ -133,7 +133,7 @@ export function parseEntryProof(text: string): EntryProof {
   }
 }
 
-/** `item`: a value that isItemProof accepted. */
+/** Parses an item's proof. `item`: a value that isItemProof accepted. */
 export function parseItemProof(item: unknown): ItemProof {
   return { ...(item as ItemProof), path: hashesOf((item as ItemProof).path) }
 }
@@ -152,7 +152,7 @@ function parseMembers(text: string, fields: Fields): JsonObject {
   return value
 }
 
-/** `path`: a value that isPath accepted. */
+/** Decodes the hashes of a path. `path`: a value that isPath accepted. */
 export function hashesOf(path: unknown): Uint8Array[] {
   return (path as string[]).map(fromHex)
 }

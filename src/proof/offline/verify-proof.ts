@@ -23,9 +23,11 @@ import { findNamedKeys } from './key-hints.ts'
 
 /** What the caller knows from another source. If a value is missing, the proof's own value is used. */
 export type ProofTrust = {
-  /** Kids (lower-case hex), one of which must have signed the entry. Empty: any key may. */
+  /**
+   * Kids (lower-case hex), of which one must have signed the entry. If the list is empty, any key may have signed it.
+   */
   readonly kids: readonly string[]
-  /** The ledger's note verifier key; null: the key that the proof names. */
+  /** The ledger's note verifier key; null: the proof's own note key is used. */
   readonly noteKey: string | null
   /** Checkpoint notes that the caller stored. */
   readonly storedCheckpoints: readonly string[]
@@ -45,7 +47,7 @@ export type VerifiedProof = {
   readonly signedBy: 'agent' | 'server'
   readonly seq: number
   readonly checkpoint: Checkpoint
-  /** The stored checkpoint that agrees with the proof's; null: none was given. */
+  /** The stored checkpoint with which the proof's checkpoint agrees; null: no checkpoint was given. */
   readonly stored: Checkpoint | null
   /** Cosignatures of the proof's checkpoint; null: no witnesses were given. */
   readonly cosignatures: CosignatureCount | null
@@ -178,7 +180,7 @@ function makeVerifyNote({ ledger }: EntryProof, trust: ProofTrust, providers: Pr
   return (note: string): Checkpoint => verifyCheckpoint(note, key, sha256, verifySignature)
 }
 
-/** Verifies inclusion. The path's index and size must be the entry's seq and the checkpoint's size. */
+/** Verifies inclusion. The index of the path must be the entry's seq, and the size must be the checkpoint's. */
 function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: ProofProviders): void {
   const { entry, index, treeSize, path } = proof
   if (index !== entry.seq || treeSize !== checkpoint.size) {

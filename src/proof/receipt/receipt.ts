@@ -33,7 +33,7 @@ export type LeafPath = { readonly size: number; readonly index: number; readonly
 /** RFC 9162 path that joins the roots of two trees, of `from` and of `to` leaves. */
 export type JoiningPath = { readonly from: number; readonly to: number; readonly path: readonly Uint8Array[] }
 
-/** One record of a batch. `item`: the hashed bytes. `at`: its position in the batch's own tree. */
+/** One record of a batch. `item`: the bytes that were hashed. `at`: position of the record in the batch's own tree. */
 export type ReceiptItem = { readonly item: Uint8Array; readonly at: LeafPath }
 
 type Signed = { readonly protectedBytes: Uint8Array; readonly signature: Uint8Array }

@@ -24,7 +24,7 @@ export type TreeHead = {
 /** Signature type 0xff, which signed-note reserves for types without a number, followed by our own name. */
 const LINE_TYPE = concat([new Uint8Array([0xff]), utf8Encode('tallystick.dev/receipt/v1')])
 
-/** Encodes the protected header of every receipt of the tree. `kid`: the note key's, 32 bytes. */
+/** Encodes the protected header, which all receipts of the tree share. `kid`: kid of the note key, 32 bytes. */
 export function encodeTreeHeader(
   { issuer, origin, size }: Omit<TreeHead, 'root'>,
   kid: Uint8Array,

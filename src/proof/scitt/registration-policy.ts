@@ -13,11 +13,14 @@ export type RegistrationPolicy = {
     readonly issuer: string
     readonly keys: readonly IssuerKey[]
   }[]
-  /** Absent: all content types. */
+  /** If it is absent, all content types are accepted. */
   readonly contentTypes?: readonly string[]
 }
 
-/** `kid`: as in the statements, lower-case hex. `spki`: DER SubjectPublicKeyInfo in base64. */
+/**
+ * A key of an issuer. `kid`: as in the issuer's statements, lower-case hex. `spki`: DER SubjectPublicKeyInfo in
+ * base64.
+ */
 export type IssuerKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
 /**

@@ -49,7 +49,7 @@ export type SignedStatement = {
   readonly payload: Uint8Array
   readonly signature: Uint8Array
   readonly alg: SignatureAlgorithm
-  /** The issuer's own name for its key: 1 to 64 bytes in lower-case hex. */
+  /** The issuer's own name for its key, in lower-case hex. It has 1 to 64 bytes. */
   readonly kid: string
   readonly issuer: string
   readonly subject: string
@@ -82,8 +82,8 @@ export function parseSignedStatement(sent: Uint8Array): SignedStatement {
 }
 
 /**
- * Parses a statement as a ledger stores it: its hash is the leaf. Throws as parseSignedStatement does, then
- * `cose_unprotected`.
+ * Parses a statement in the form in which a ledger stores it. The hash of these bytes is the leaf. Throws as
+ * parseSignedStatement does, then `cose_unprotected`.
  */
 export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement {
   const statement = parseSignedStatement(envelope)

@@ -33,7 +33,7 @@ export function itemBytes(item: BatchItem): string {
   return `${text}}`
 }
 
-/** `,"name":` of each member after the first, `digest`. */
+/** The text `,"name":` of each member after the first one, `digest`. */
 const PREFIXES = ITEM_NAMES.slice(1).map((name) => [name, `,"${name}":`] as const)
 
 /**
@@ -55,7 +55,7 @@ export function batchRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8A
   return merkleRoot(sha256, leaves)
 }
 
-/** Returns the item if every member is known and well-formed. Throws `batch_item` otherwise. */
+/** Returns the item if all of its members are known and well-formed. Otherwise throws `batch_item`. */
 export function parseBatchItem(value: JsonValue): BatchItem {
   refuseFields(value, ITEM_FIELDS, 'batch_item')
   return value as BatchItem

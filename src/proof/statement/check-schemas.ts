@@ -34,7 +34,7 @@ export function schemaOfFields({ required, optional }: Fields): JsonSchema {
 
 export type Check = (value: JsonValue) => boolean
 
-/** All allowed members of an object. Any other is refused. */
+/** All allowed members of an object. All other members are refused. */
 export type Fields = {
   readonly required: Readonly<Record<string, Check>>
   readonly optional: Readonly<Record<string, Check>>

@@ -8,7 +8,7 @@ import { ENTRY_KINDS, type EntryKind, type Subject } from './kinds.ts'
  * formats of the members were checked before.
  */
 
-/** The received entry, as the receiving entry names it. */
+/** The received entry, as the entry that receives it describes it. */
 export type Received = {
   readonly ledger: string
   readonly seq: number

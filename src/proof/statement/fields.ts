@@ -180,10 +180,10 @@ export const isSignature = matching(/^[A-Za-z0-9+/]{85}[AQgw]==$/)
 export const TYPE_NAME = /^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/
 export const isTypeName = matching(TYPE_NAME)
 export const isTraceparent = matching(TRACEPARENT)
-/** A reason code, for programs. */
+/** A reason code, which programs can interpret. */
 export const CODE = /^[a-z][a-z0-9_]{0,63}$/
 export const isCode = matching(CODE)
-/** Id of a rule, defined by its type. */
+/** Id of a rule. The type that has the rule defines it. */
 export const isRuleId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
 /** Id of a legal case for a hold. It is a file number without personal data. */
 export const CASE_ID = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/

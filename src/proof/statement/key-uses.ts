@@ -19,11 +19,11 @@ type KeyUse = {
    * - null: keys endorse no other keys. The introducing entry replaces all earlier keys, or no entry introduces keys.
    */
   readonly further: 'signs the entry' | 'signs a text' | null
-  /** How many keys of one holder may be current at a time. With 1, a further key ends the one before it. */
+  /** How many keys of one holder may be current at a time. If only one may, a further key ends the key before it. */
   readonly currentMax: number
   /**
-   * Error codes for a kid that was introduced before, and for a key without endorsement. Absent: the chain does not
-   * track keys of this use.
+   * `twice`: error code for a kid that was introduced before. `unendorsed`: error code for a key without endorsement.
+   * If they are absent, the chain does not track keys of this use.
    */
   readonly twice?: ProofErrorCode
   readonly unendorsed?: ProofErrorCode

@@ -23,7 +23,7 @@ import { extend } from './predicates.ts'
  * verifier is tested against it. Lists that users see have the same order.
  */
 
-/** Rows as written, without derived columns. */
+/** Rows as they are written in kinds/, without derived columns. */
 export const KINDS = {
   ...LEDGER_KINDS,
   ...AGENT_KINDS,
@@ -44,7 +44,7 @@ export type EntryKind = keyof typeof KINDS
 /** Exact type of the rows, which shows for each row which columns it has. */
 export type KindRows = typeof KINDS
 
-/** Row of a kind with derived columns. */
+/** Row of a kind, including derived columns. */
 export type EntryKindRule = KindRule & {
   /** Whether an entry makes or moves one record. Its predicate then has `record` and `version`. */
   readonly movesRecord: boolean

@@ -59,7 +59,7 @@ const PEERING = {
     { from: 'pending', kind: 'peer-added', outcome: 'answer', to: 'active' },
     { from: 'active', kind: 'peer-suspended', to: 'suspended' },
     { from: 'suspended', kind: 'peer-resumed', to: 'active' },
-    // Either side may revoke.
+    // Either side may revoke the peering
     { from: 'pending', kind: 'peer-revoked', to: 'revoked' },
     { from: 'active', kind: 'peer-revoked', to: 'revoked' },
     { from: 'suspended', kind: 'peer-revoked', to: 'revoked' },

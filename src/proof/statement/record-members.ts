@@ -15,11 +15,11 @@ type Stored = { agent: Uuid; record: Uuid; time: number; trace: string }
 type Column = {
   /** Kind of storage, which also decides the allowed signed texts (predicates.ts). */
   readonly as: keyof Stored
-  /** Name in rows. */
+  /** Name of the value in rows. */
   readonly row: string
   /** Column of the table `records`. */
   readonly column: string
-  /** Flag in a chunk. Values follow in the order of their flags. */
+  /** Flag that is set in a chunk if a record has the value. Values follow in the order of their flags. */
   readonly flag: number
   /** First letter of the member's search keys in chunks. */
   readonly key: string
@@ -123,7 +123,7 @@ export const STORED_MEMBERS = STORED.toSorted((a, b) => a.flag - b.flag)
 /** Members without a column, in the order of their names. */
 export const OTHER_MEMBERS = othersOf(RECORD_MEMBERS)
 
-/** Returns the members of a table without a column, in the order of their names. */
+/** Returns those members of a table that have no column, in the order of their names. */
 export function othersOf(table: Readonly<Record<string, RecordMember>>) {
   const names = Object.keys(table).filter((name) => table[name]!.stored === undefined)
   return names.sort().map((name) => [name as OtherName, table[name] as ColumnlessMember & Shared] as const)
@@ -142,7 +142,7 @@ export function mapSearched<T>(of: (name: SearchedName, member: ColumnlessMember
   return Object.fromEntries(searched.map(([name, member]) => [name, of(name as never, member)])) as never
 }
 
-/** Members without a column that answers show. */
+/** Members without a column that the API's answers show. */
 export const SHOWN_OTHERS = shownWhere((stored) => stored === undefined) as readonly OtherName[]
 
 /** Members whose signed texts answers repeat: all shown members except digests of documents. */

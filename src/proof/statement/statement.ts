@@ -39,7 +39,7 @@ export type ParsedStatement = {
   readonly predicate: JsonObject
 }
 
-/** Returns the party of the event: the agent in `onBehalfOf`, otherwise the actor. */
+/** Returns the party of the event: the agent in `onBehalfOf`. If there is none, the actor. */
 export function partyOf({ actor, onBehalfOf }: Pick<ParsedStatement, 'actor' | 'onBehalfOf'>): string {
   return onBehalfOf ?? actor
 }

@@ -25,7 +25,7 @@ export function termsOfOffer(offer: ParsedStatement): OfferedTerms {
   return { ...commonTerms(offer), peer, step, party: partyOf(offer) }
 }
 
-/** Returns the terms of the home's step that takes an offer. */
+/** Returns the terms of a step of the home that takes an offer. */
 export function termsOfTaken(step: ParsedStatement): OfferedTerms {
   const { peer } = takenOfferOf(step.predicate)!
   return { ...commonTerms(step), peer, step: step.kind, party: parseRemoteAgent(step.actor)!.agent }

@@ -11,7 +11,7 @@ import { decodeBase64, type Note, type NoteKey, parseNote } from './note.ts'
  * request and on what the witness cosigned before.
  */
 
-/** An unverified request. `path`: RFC 9162 consistency proof from `oldSize`. */
+/** A request that was not verified yet. `path`: RFC 9162 consistency proof from `oldSize`. */
 export type AddCheckpoint = {
   readonly oldSize: number
   readonly path: readonly Uint8Array[]

@@ -16,7 +16,7 @@ import {
 
 /*
  * Checkpoints: C2SP tlog-checkpoint in a C2SP signed-note (docs/formats/chain-and-checkpoints.md), with one extension
- * line for the chain hash. The name of the note key is the origin.
+ * line for the chain hash. The note key has the origin as its name.
  */
 
 /** A checkpoint of any log. `root`: 32 bytes. */
@@ -42,8 +42,8 @@ export function signCheckpoint(checkpoint: Checkpoint, noteSigner: Signer, sha25
 }
 
 /**
- * Parses a note without verifying it. Throws `note_syntax` if it is no signed note, `checkpoint_syntax` if its text
- * is no checkpoint of a ledger.
+ * Parses a note without verifying it. Throws `note_syntax` if it is not a signed note, `checkpoint_syntax` if its
+ * text is not a checkpoint of a ledger.
  */
 export function parseCheckpoint(note: string): Note & { readonly checkpoint: Checkpoint } {
   const { text, signatures } = parseNote(note)
@@ -99,7 +99,7 @@ export function formatVerifierKey(origin: string, rawPublicKey: Uint8Array, sha2
   return formatNoteKey(origin, 'signature', rawPublicKey, sha256)
 }
 
-/** Throws `verifier_key`. */
+/** Parses a vkey. Throws `verifier_key`. */
 export function parseVerifierKey(text: string, sha256: Sha256): VerifierKey {
   const { name, key } = parseNoteKey(text, 'signature', sha256)
   return { origin: name, key }

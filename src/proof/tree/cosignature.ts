@@ -63,8 +63,8 @@ function toBeCosigned(text: string, timeSeconds: number | bigint): Uint8Array {
 }
 
 /**
- * Returns the note's cosignatures by these witnesses. Other signatures are ignored. Throws `signature_invalid` if any
- * of a witness's lines does not verify (C2SP signed-note).
+ * Returns the note's cosignatures by these witnesses. Other signatures are ignored. Throws `signature_invalid` if a
+ * line of one of these witnesses does not verify (C2SP signed-note).
  */
 export function verifyCosignatures(
   { text, signatures }: Note,
@@ -91,7 +91,7 @@ function timeOf(signature: Uint8Array): bigint {
   return new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
 }
 
-/** Counts cosigning witnesses, each once. Throws as verifyCosignatures does. */
+/** Counts the witnesses that cosigned. Each witness counts once. Throws as verifyCosignatures does. */
 export function countCosignatures(
   note: Note,
   { witnesses }: WitnessPolicy,

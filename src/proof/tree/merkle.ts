@@ -10,7 +10,7 @@ import { ProofError } from '../error.ts'
 const LEAF_PREFIX = 0x00
 const NODE_PREFIX = 0x01
 
-/** Large enough for any envelope; larger input gets its own buffer. */
+/** Size of a buffer that any envelope fits into. A larger input gets its own buffer. */
 const LEAF_SCRATCH_BYTES = 1 + 32_768
 const leafScratch = new Uint8Array(LEAF_SCRATCH_BYTES)
 leafScratch[0] = LEAF_PREFIX

@@ -23,7 +23,7 @@ export type NoteSignature = {
   readonly signature: Uint8Array
 }
 
-/** An Ed25519 key. */
+/** A key of a note's signer, always Ed25519. */
 export type NoteKey = { readonly name: string; readonly keyId: Uint8Array; readonly key: PublicKey }
 
 /** Supported signature types of signed-note: Ed25519 over the text, and Ed25519 over a time and the text. */
@@ -73,7 +73,7 @@ function parseSignature(line: string): NoteSignature {
   return { name, keyId: bytes.subarray(0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) }
 }
 
-/** Decodes canonical base64. Throws `code`. */
+/** Decodes canonical base64. If the text is not canonical, throws a ProofError with the code `code`. */
 export function decodeBase64(text: string, code: 'note_syntax' | 'checkpoint_syntax'): Uint8Array {
   try {
     return fromBase64(text)
@@ -82,7 +82,7 @@ export function decodeBase64(text: string, code: 'note_syntax' | 'checkpoint_syn
   }
 }
 
-/** Returns one signature line, with its newline. `keyId`: from `keyIdOf`. */
+/** Returns one signature line, with its newline. `keyId`: a result of `keyIdOf`. */
 export function signatureLine(name: string, keyId: Uint8Array, signature: Uint8Array): string {
   return `\u2014 ${name} ${toBase64(concat([keyId, signature]))}\n`
 }

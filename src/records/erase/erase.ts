@@ -17,7 +17,7 @@ import { erasureEntry } from './erasure-entry.ts'
 
 export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 
-/** A document of a record. A record may have many reasons: `seq` is the entry that gives the reason. */
+/** A document of a record. A record may have many reasons, so `seq` names the entry with the reason. */
 export type ErasureTarget =
   | { readonly document: 'payload' }
   | { readonly document: 'evidence' | 'values'; readonly completionId: Uuid }
@@ -32,7 +32,7 @@ type EraseRequest = {
   readonly idempotency: IdempotencyRow | null
 }
 
-/** A document in an answer. `address`: path of its DELETE. */
+/** A document in an answer. `address`: path to which a DELETE must be sent. */
 export type ErasableView = {
   readonly document: ErasureTarget['document']
   readonly seq: number

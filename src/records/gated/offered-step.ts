@@ -39,7 +39,7 @@ export type Offer = {
   readonly version: number
   /** Leaf of the entry that was the record's last one when the step was offered. */
   readonly previous: string
-  /** Digest of the record's payload, as the offer repeats it. */
+  /** Digest of the record's payload, which the offer repeats. */
   readonly payload: string
   /** The offered completion; null: the step is not a completion. */
   readonly completion: OfferedCompletion | null
@@ -105,7 +105,7 @@ export async function buildOfferedStep(
     idempotency: null,
     detail: {
       received: offer.receivedRow,
-      // If the terms name no performer, the activating agent becomes the performer.
+      // If the terms name no performer, the agent that activates the record becomes its performer.
       ...(step === 'record-activated' && row.performerId === null && { performer: agent }),
     },
   })

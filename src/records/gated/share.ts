@@ -13,7 +13,7 @@ type SharedDocuments = 'whole' | 'digests'
 
 export type ShareRequest = readonly { readonly peer: string; readonly documents: SharedDocuments }[]
 
-/** A peer of the ledger that a record may be shared with. */
+/** A peer with which a record is shared. */
 export type SharedWith = {
   readonly peer: string
   readonly peerId: Uuid

@@ -31,7 +31,10 @@ export function activate(deps: StepsDeps, caller: Caller, input: StepInput): Pro
   return step(deps, caller, input, 'record-activated', () => ({ to: 'ACTIVE' }))
 }
 
-/** Submits a completion. Throws `evidence_invalid` if the record's type refuses the evidence, and `weak_salt`. */
+/**
+ * Submits a completion. Throws `evidence_invalid` if the record's type refuses the evidence. Throws `weak_salt` as
+ * refuseWeakSalt does.
+ */
 export async function complete(
   deps: StepsDeps,
   caller: Caller,

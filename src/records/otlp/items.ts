@@ -50,8 +50,8 @@ export type OtlpItems = {
 type RequestState = { readonly refusals: Refusals; readonly budget: Budget; readonly subjectSalt: Uint8Array }
 
 /**
- * `subjectSalt`: key for the hashes of subject labels. `known`: spans and logs that the ledger has, which are left
- * out.
+ * What is known before a request is read. `subjectSalt`: key for the hashes of subject labels. `known`: spans and
+ * logs that the ledger already has, which are left out.
  */
 export type OtlpContext = {
   readonly settings: OtlpSettings
@@ -137,7 +137,7 @@ const AGENT_NAME = /^(?:gen_ai|claude_code|codex|gemini_cli)\./
  * content.
  */
 const CODING_AGENT = /^(?:claude_code|codex|gemini_cli)\./
-/** Name of an event. A body that only repeats it is not content. */
+/** Name of an event. If a body only repeats this name, the body is not content. */
 const EVENT_NAME = /^(?:gen_ai|claude_code|codex|gemini_cli)(?:\.[a-z0-9_]{1,64}){1,6}$/
 
 function spanItem(
@@ -394,7 +394,7 @@ function isIdOrNone(digits: string | undefined, length: 16 | 32): boolean {
   return isId(digits, length) || isNoId(digits)
 }
 
-/** Returns the status of a span. Its message is the text of an error, so it is content. */
+/** Returns the status of a span. The status message is the text of an error, so it is treated as content. */
 function statusOf(status: Read | undefined, { content }: OtlpSettings): JsonObject | undefined {
   const code = nameOf(STATUS_CODES, status?.['code'])
   const message = status?.['message'] || undefined
@@ -407,8 +407,8 @@ function statusOf(status: Read | undefined, { content }: OtlpSettings): JsonObje
 }
 
 /**
- * Returns the name of an enum's value, or its number if OTLP 1.11 does not name it. undefined for 0, which means no
- * value.
+ * Returns the name of an enum's value. If OTLP 1.11 does not name the value, returns its number. Returns undefined
+ * for 0, which means that there is no value.
  */
 function nameOf(names: readonly (string | undefined)[], value: unknown): string | number | undefined {
   const number = (value ?? 0) as number

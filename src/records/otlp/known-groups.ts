@@ -41,7 +41,7 @@ class Generation {
 
 type LedgerGenerations = { young: Generation; old: Generation }
 
-/** Cached items of one group: the newest ones. */
+/** The newest items of one group. */
 export class KnownGroup {
   /** Size of the ledger up to which all items of the group are cached. */
   size = 0

@@ -25,7 +25,7 @@ export type Field = {
 type Role = 'item' | 'origin' | 'group' | 'part'
 
 export class Message {
-  /** By field number. */
+  /** Fields by their number. */
   readonly fields: readonly (Field | undefined)[]
   readonly names: ReadonlyMap<string, Field>
   readonly role: Role

@@ -185,7 +185,10 @@ const VALUES = new Set([
   ...['arrayValue', 'kvlistValue', 'bytesValue'],
 ])
 
-/** Returns the number of spans or logs in a group that is rejected. At least 1, so that the rejection is reported. */
+/**
+ * Returns the number of spans or logs in a group that is rejected. The number is at least 1, so that the rejection is
+ * reported.
+ */
 function itemsOf(value: JsonValue, { role, names }: Message): number {
   if (role !== 'group') return 1
   let count = 0
@@ -197,7 +200,7 @@ function itemsOf(value: JsonValue, { role, names }: Message): number {
   return Math.max(1, count)
 }
 
-/** Decodes base64 by the rules of ProtoJSON: both alphabets, with or without padding. */
+/** Decodes base64 by the rules of ProtoJSON: both alphabets are accepted, with or without padding. */
 function base64(value: JsonValue, path: Path): Buffer {
   const given = text(value, path)
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(given)) throw wrong(path, 'base64')
@@ -209,7 +212,10 @@ const NANOSECONDS: Range = { least: 0n, most: 2n ** 64n - 1n, name: 'an integer 
 const INT64: Range = { least: -(2n ** 63n), most: 2n ** 63n - 1n, name: 'an integer of 64 bits' }
 const NUMBER: Range = { least: 0n, most: 2n ** 32n - 1n, name: 'an integer of 32 bits (enums too)' }
 
-/** Reads an integer, given as a number or as text. Senders use text because most readers of JSON have only 53 bits. */
+/**
+ * Reads an integer that was sent as a number or as a text. Many senders use text, because most readers of JSON
+ * represent only 53 bits exactly.
+ */
 function integer(value: JsonValue, path: Path, { least, most, name }: Range): bigint | number {
   const found = plainInteger(value) ?? exactInteger(numberText(value))
   if (found === null || found < least || found > most) throw wrong(path, name, value)
@@ -309,7 +315,7 @@ function pointerOf(path: Path): string {
 
 const PATH_CHARS_MAX = 80
 
-/** Returns a name from the request for an error, quoted and shortened. */
+/** Returns a name from the request, quoted and shortened for an error. */
 function shown(name: string): string {
   return quoted(name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX)}…` : name)
 }

@@ -248,7 +248,7 @@ class Reader extends Isolating {
     return this.#bytes.readDoubleLE(at)
   }
 
-  /** Reads a length, and returns the end of the field. */
+  /** Reads a length. Returns the position at which the field ends. */
   #length(end: number): number {
     const length = this.#varint(end)
     if (length > end - this.#at) throw cutOff()

@@ -84,7 +84,7 @@ function freeName(name: string, made: JsonObject, alike: Map<string, number>): s
   return free
 }
 
-/** Returns the replacement of a value that JSON cannot express. undefined: no replacement is needed. */
+/** Returns the replacement of a value that JSON cannot express. Returns undefined if no replacement is needed. */
 function otherFormOf(value: unknown): unknown {
   if (typeof value === 'string') {
     const plain = value.replaceAll('\0', '\ufffd').toWellFormed()

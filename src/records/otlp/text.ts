@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 
 /**
  * Decodes bytes that should be UTF-8. An invalid byte becomes a lone surrogate, U+DC80 to U+DCFF, as with Python's
- * `surrogateescape`. With U+FFFD, different bytes would become the same text.
+ * `surrogateescape`. U+FFFD is not used, because then different bytes would become the same text.
  */
 export function textOfBytes(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8')

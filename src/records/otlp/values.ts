@@ -66,7 +66,7 @@ export abstract class Isolating {
 
   /** Sets an attribute, or a member of a map. Marks the message if the name occurs twice. */
   protected put(into: Record<string, unknown>, name: string, value: unknown): void {
-    // Faster than `in`, and correct, because no value is undefined.
+    // Comparing with undefined is faster than `in`. It is correct, because no value is undefined.
     if (into[name] !== undefined) this.#odd = { ...this.#odd, [DOUBLED]: name }
     into[name] = value
   }
@@ -91,7 +91,7 @@ export abstract class Isolating {
   }
 }
 
-/** Returns the error for a value that is nested too deep. `value`: its name in the error. */
+/** Returns the error for a value that is nested too deep. `value`: how the error calls the value. */
 export function tooDeep(value: string): OtlpError {
   return new OtlpError(`${value} is nested more than ${OTLP_VALUE_DEPTH_MAX} deep`)
 }

@@ -84,13 +84,13 @@ export type FirstUse = { readonly name: string; readonly index: number }
 export type BuiltBatch = {
   readonly count: number
   readonly first: Uuid
-  /** Unchanged from the request. */
+  /** The request's envelope, unchanged. */
   readonly envelope: string | undefined
   readonly root: Uint8Array
   readonly chunks: readonly ChunkRow[]
-  /** The records of the answer as JSON, without the brackets of the list. */
+  /** The records of the answer as JSON, without the brackets around the list. */
   readonly answer: string
-  /** H(method, path, JCS(body)) without envelope and salts; null if there is no Idempotency-Key. */
+  /** H(method, path, JCS(body)) without envelope and salts; null if the request has no Idempotency-Key. */
   readonly requestHash: Uint8Array | null
   /** Types of the items, without duplicates, in the order of the items. */
   readonly types: readonly FirstUse[]

@@ -65,7 +65,10 @@ async function findParent(
   return { record, recordId, depth }
 }
 
-/** Returns the distinct parents that the items of a batch name. Throws ApiError for the first invalid one. */
+/**
+ * Returns the parents that the items of a batch name, without duplicates. Throws ApiError for the first invalid
+ * parent.
+ */
 export async function resolveParents(
   readPool: Db,
   ledgerId: Uuid,

@@ -82,7 +82,7 @@ async function verifyPayloads(deps: BatchDeps, caller: Caller, built: BuiltBatch
   }
 }
 
-/** Returns the batch's types, distinct, in the order of the items. */
+/** Returns the types of the batch's items, without duplicates, in the order of the items. */
 async function findTypes(
   deps: BatchDeps,
   caller: Caller,

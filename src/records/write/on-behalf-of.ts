@@ -9,7 +9,7 @@ import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import { agentIdOf } from '../read/agent-ids.ts'
 import { findFirstOutcome } from './first-outcome.ts'
 
-/** The agent for which a key with the scope `agents:act` acts. */
+/** The agent on whose behalf a key with the scope `agents:act` acts. */
 export type OnBehalfOf = { readonly agent: string; readonly agentId: Uuid }
 
 type AgentDeps = { readonly lookups: Lookups; readonly readPool: Db }

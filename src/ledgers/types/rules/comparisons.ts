@@ -40,7 +40,7 @@ type Comparison = (
   tolerance: Tolerance | null,
 ) => RuleCode | null
 
-/** Comparison of each operator, for two values that exist. */
+/** The comparison of each operator. It is called only if both values exist. */
 export const COMPARISONS: Readonly<Record<Operator, Comparison>> = {
   equals: compareEqual,
   atMost: ofAmounts((expected, actual) => compareDecimals(actual, expected) <= 0, 'above_maximum'),

@@ -57,7 +57,7 @@ export class ComparedValue {
     return this.#key
   }
 
-  /** Keys of an array's elements; null if the value is no array. */
+  /** Keys of an array's elements; null if the value is not an array. */
   get choices(): ReadonlySet<string> | null {
     if (!Array.isArray(this.value)) return null
     this.#choices ??= new Set((this.value as JsonValue[]).map((choice) => keyOf(choice, this.#texts)))

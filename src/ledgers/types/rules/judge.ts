@@ -14,7 +14,7 @@ type RuleOutcome = { readonly id: string; readonly outcome: Outcome; readonly co
 export type Judgement = {
   /** `pass` if every rule passes, or if there are no rules. */
   readonly outcome: Outcome
-  /** In the order of the type's rules, with a reason for each failure. */
+  /** Outcomes of the rules, in the order of the type. Each failure has a reason. */
   readonly rules: readonly RuleOutcome[]
   /** Values that the rules compared, for the document beside the entry. */
   readonly values: JsonValue
@@ -24,7 +24,7 @@ export type Judgement = {
 type Documents = {
   readonly payload: JsonValue | null
   readonly evidence: JsonValue | null
-  /** null: the tolerances of the type apply. */
+  /** null: the record sets no tolerances, so those of the type apply. */
   readonly tolerances: Tolerances | null
 }
 

@@ -94,7 +94,7 @@ class PatternParser {
   #readGroup(): PatternNode {
     if (!this.#match(GROUP)) throw new PatternError('must not use lookahead, lookbehind or flags')
     const node = this.readChoice()
-    this.#at++ // the closing bracket, which V8 has checked
+    this.#at++ // skips the closing bracket, which V8 has checked
     return node
   }
 

@@ -26,7 +26,7 @@ export class Pattern {
   readonly #program: PatternProgram
   readonly #startsAtStart: boolean
 
-  /** Throws PatternError. */
+  /** Compiles a pattern. Throws PatternError. */
   constructor(pattern: string) {
     if (pattern.length > PATTERN_CHARS_MAX) {
       throw new PatternError(`has ${pattern.length} characters; at most ${PATTERN_CHARS_MAX} are allowed`)

@@ -21,7 +21,7 @@ export const EXPORT_KINDS = {
       to: integer(0, INTEGER_MAX),
       documents: oneOf('all', 'withheld'),
     }),
-    // An export contains earlier entries only.
+    // An export can contain only entries that come before its own entry.
     follow: (_, { predicate }, { seq }) => {
       const [from, to] = [predicate['from'] as number, predicate['to'] as number]
       if (from > to || to >= seq)

@@ -256,7 +256,7 @@ function verifySystem(fields: Members): void {
   if (fields['actor'] !== 'system') throw notEntitled('not the worker', fields)
 }
 
-/** Returns the party of the step: the agent in `onBehalfOf`, otherwise the actor. */
+/** Returns the party of the step: the agent in `onBehalfOf`. If there is none, the actor. */
 function partyOf(fields: Members): string {
   return (fields['onBehalfOf'] ?? fields['actor']) as string
 }

@@ -12,12 +12,12 @@ import type { KeyUseName } from '../key-uses.ts'
 /**
  * Form of a subject's name. Only the last subject may be optional.
  *
- * - an id's prefix: an id;
- * - `type`: a record type `name/version`;
- * - `values`: the values that rules compared, `<cmp_…>/values`;
- * - `reason?`: a reason in free text, `<rec_…>/reason`;
- * - `erased`: any erased document;
- * - `entry`: another ledger's entry, `<led_…>/<seq>`.
+ * - the prefix of an id: an id with this prefix
+ * - `type`: a record type `name/version`
+ * - `values`: the values that rules compared, `<cmp_…>/values`
+ * - `reason?`: a reason in free text, `<rec_…>/reason`
+ * - `erased`: any erased document
+ * - `entry`: another ledger's entry, `<led_…>/<seq>`
  */
 export type SubjectRule =
   | Exclude<IdPrefix, 'whk' | 'evt'>
@@ -36,7 +36,7 @@ export type Subjects = readonly [Subject, ...Subject[]]
 export type GivenKey = { readonly use: KeyUseName; readonly at: string }
 
 export type KindRule = {
-  /** The first subject is what the entry is about. */
+  /** Rules of the subjects. The entry is about the first subject. */
   readonly subjects: readonly [SubjectRule, ...SubjectRule[]]
   readonly fields: Fields
   /** Scope that an API key needs to make the entry; null: agents cannot make it. */
@@ -55,9 +55,9 @@ export type KindRule = {
   readonly offered?: true
   /** Whether the database accepts the entry only from the worker's login. */
   readonly workerOnly?: true
-  /** Effect on records. The predicate has `record` and `version`, except for `makes many`. */
+  /** Effect on records. The predicate has `record` and `version`, unless the effect is `makes many`. */
   readonly records?: 'makes' | 'makes many' | 'moves'
-  /** Party of a step; see STEP_PARTIES. */
+  /** Party of a step (see STEP_PARTIES). */
   readonly party?: 'performer' | 'principal' | 'worker' | 'other than the performer'
   /**
    * Documents that the subjects digest. They lie beside the chain and can be erased. References lie with the payload.
@@ -100,7 +100,7 @@ export type KindRule = {
   readonly refuse?: (predicate: JsonObject, subjects: Subjects) => void
   /** Changes the state of a ledger's verifier, or throws (ledger/verify-ledger.ts). */
   readonly follow?: Follow
-  /** Checks the party of a step, and changes the record apart from its state (ledger/gated-record.ts). */
+  /** Checks the party of a step, and changes everything of the record except its state (ledger/gated-record.ts). */
   readonly step?: Step
 }
 
