@@ -43,7 +43,7 @@ export type RefusalReason =
  *
  * - `deadlock`: Postgres ended a deadlock.
  * - `data`: Postgres refused, or may have refused, the data of one entry. The call is repeated in halves.
- * - `unavailable`: the connection led to a database server that was being replaced (failover).
+ * - `unavailable`: there was no usable connection, usually because of a failover. Nothing was written.
  */
 export type RetryCause = 'deadlock' | 'data' | 'unavailable'
 

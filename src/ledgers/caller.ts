@@ -228,7 +228,7 @@ export class CallerCache {
     const readAtMs = this.#now()
     const secrets = keys.map(({ hash, ledgerId }) => ({ ledgerId, secretHash: Buffer.from(hash, 'binary') }))
     const rows = await findApiKeys(this.#pool, secrets)
-    // The key may have been revoked after the query began. After this time the answer must not be used.
+    // Meanwhile the key may have been revoked. So an answer that came this late must not be used.
     if (this.#now() - readAtMs >= KEY_CACHE_AGE_MS_MAX) throw tooLate()
     return rows.map((row, i) => ({ readAtMs, caller: row && this.#callerOfRow(secrets[i]!, row) }))
   }

@@ -144,15 +144,15 @@ export type ProofErrorCode =
   | 'chain_broken'
   /** The same envelope occurs twice in one chain. */
   | 'duplicate_envelope'
-  /** An id was used before. */
+  /** An id or key was used before. */
   | 'duplicate_subject'
   /** The first entry is not `ledger-created`, or a later one is. */
   | 'ledger_created_misplaced'
   /** The entry belongs to another ledger. */
   | 'ledger_foreign'
-  /** The ledger's definition does not have the signed digest. */
+  /** The definition of a ledger, a type or an agent is not the one that was signed. */
   | 'definition_mismatch'
-  /** A key signs outside the range of entries in which the key is valid. */
+  /** A key signs outside the range of entries in which it is valid, or no entry introduces the key. */
   | 'key_not_current'
   /** The caller did not provide this key. */
   | 'key_unknown'
@@ -176,7 +176,7 @@ export type ProofErrorCode =
   | 'agent_signature_missing'
   /** The actor may not make this entry. */
   | 'actor_not_entitled'
-  /** A subject that no earlier entry introduces. */
+  /** No earlier entry introduces the subject, or it was introduced with another digest. */
   | 'subject_unknown'
   /** A type that no earlier entry registers, or that was registered with another digest. */
   | 'type_unknown'
@@ -204,7 +204,7 @@ export type ProofErrorCode =
   | 'not_home'
   /** The offer was already taken or refused. */
   | 'offer_answered_twice'
-  /** An entry is older than the entry before it, by more than clocks may differ. */
+  /** The time of a step contradicts the record's deadline, by more than clocks may differ. */
   | 'time_out_of_order'
   /** A checkpoint or receipt has a size that is larger than the chain. */
   | 'checkpoint_beyond_chain'

@@ -22,8 +22,8 @@ export class BadText {}
 /**
  * `deterministic`: only the one encoding of RFC 8949 §4.2.1 is accepted.
  *
- * `loose`: for COSE of other tools. Maps may have any order, and text strings need not be UTF-8. All other rules of
- * the deterministic encoding still apply.
+ * `loose`: for COSE of other tools. Maps may have any order, and text strings need not be UTF-8. Everything else that
+ * is not deterministic is refused as malformed.
  */
 export type CborForm = 'deterministic' | 'loose'
 

@@ -18,9 +18,9 @@ type NewKey = { readonly kid: string; readonly holder: string; readonly endorsed
  * Keys of one use, with the range of entries that each key may sign. Rule of endorsement: a holder's first key needs
  * no endorsement, and each further key is endorsed by a current key of the same holder (statement/key-uses.ts).
  *
- * A kid is the thumbprint of its key, so two keys never have the same kid. A retired key can sign only entries of its
- * own range, which helps an attacker who stole it little. A key never becomes current again, because otherwise a
- * stolen retired key could be introduced again.
+ * A kid is the thumbprint of its key, so two keys never have the same kid. An attacker who stole a retired key can
+ * sign only entries of that key's own range, which has ended. A key never becomes current again, because otherwise
+ * the attacker could introduce a stolen retired key again.
  */
 export class KeyRing<Key> {
   readonly #use: (typeof KEY_USES)['envelope' | 'agent' | 'peer']

@@ -9,9 +9,9 @@ export type LateEntry = EntryPosition & { readonly newestAtMs: number }
  * Measures the age of entries behind the checkpoints.
  *
  * A statement does not contain its seq, and the chain is a hash without a key. So anybody who has an export or the
- * database can remove or exchange the entries behind an older checkpoint and end the file with that checkpoint. No
- * key is needed for this. But the times of entries are signed. If the checkpoint is older than the newest one,
- * entries behind it are older than a minute.
+ * database can remove or exchange the entries behind an older checkpoint, and end the file with that checkpoint. No
+ * key is needed for this. But the times of entries are signed, so an older checkpoint can be recognised: some entries
+ * behind it are more than a minute older than the newest entry.
  *
  * Entries of the last minute can still be removed, and the end can be cut off. If an attacker removes everything
  * between the checkpoint and the last minute, a gap in time remains. A gap alone proves nothing, because a ledger may

@@ -200,7 +200,7 @@ function refuseRemotePerformer({ ledger, performer, share }: JsonObject): void {
     throw contradiction(`the record is not shared with its performer ${performer}`)
 }
 
-/** Throws unless the step names an offer exactly if its actor is a remote agent. */
+/** Throws if a remote agent acts without an offer, or if a local agent takes one. */
 function refuseTaken({ ledger, actor, offer }: JsonObject): void {
   const remote = parseRemoteAgent(actor as string)
   const offering = (offer as JsonObject | undefined)?.['ledger']
