@@ -134,7 +134,7 @@ const UNREAD = prepareRefusal('too many bytes of earlier answers are still unrea
 
 type Refusal = {
   readonly around: readonly [string, string]
-  /** Names and values of headers in turn. There is one list for each possible number of seconds in Retry-After. */
+  /** Names and values of headers, alternating. There is one list for each possible number of seconds in Retry-After. */
   readonly headers: readonly string[][]
   /** Status line and headers as text. */
   readonly heads: readonly string[]
