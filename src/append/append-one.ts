@@ -11,9 +11,9 @@ type Written = { readonly replayed: boolean; readonly seq: number; readonly chai
 export type AppendDeps = { readonly appender: Appender; readonly signers: Signers }
 
 /**
- * Appends the entry that `build` makes, and returns when it is committed. Every other outcome is thrown as the
- * ApiError that the client gets. A stale entry is built and signed again: the ledger's key has changed, or the record
- * has a newer entry.
+ * Appends the entry that `build` makes, and returns when the entry is committed. For every other outcome, throws the
+ * ApiError that the client gets. A stale entry is built and signed again, because the ledger's key has changed or the
+ * record has a newer entry.
  */
 export async function appendOne<Built extends { readonly entry: EntryRow }>(
   deps: AppendDeps,
@@ -37,7 +37,10 @@ export async function appendOne<Built extends { readonly entry: EntryRow }>(
   }
 }
 
-/** Notes in the request how far it has written, so that the caller can demand reads that include this entry. */
+/**
+ * Stores in the request the ledger's size after the entry. Later reads of the caller can demand that they include the
+ * entry.
+ */
 export function noteSize({ written }: SignedLedger, size: number): void {
   if (written) written.size = Math.max(written.size ?? 0, size)
 }
@@ -58,7 +61,7 @@ export function toApiError(
     case 'overloaded':
       return new ApiError('overloaded', 'nothing was written: try again later', {
         retryable: true,
-        // Jittered, so that refused clients do not come back all at once.
+        // A random delay, so that refused clients do not all come back at the same time.
         retryAfterMs: outcome.retryAfterMs * (1 + Math.random()),
       })
     case 'unavailable':
@@ -78,13 +81,13 @@ export function toApiError(
     case 'refused':
       return refusal(outcome.reason, isAgentSigned)
     case 'stale':
-      // A newer step of the record can be the cause too. take-step.ts then answers with the current record.
+      // The cause can also be a newer step of the record. In this case take-step.ts answers with the current record.
       return new ApiError(
         'state_conflict',
         "nothing was written: the ledger's signing key changed meanwhile; send it again",
         { retryable: true },
       )
-    case 'again': // the appender retries these itself
+    case 'again': // the appender itself retries these entries
       return new ApiError(
         'state_conflict',
         'nothing was written: another request used the same record or Idempotency-Key; send it again',
@@ -136,11 +139,11 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
       return new ApiError('ledger_moved', 'nothing was written: another deployment has this ledger now')
     case 'ledger':
     case 'kind':
-      return new Error(`append_entries refused the ${reason}`) // no route can cause it
+      return new Error(`append_entries refused the ${reason}`) // no route can cause such an entry
   }
 }
 
-/** Retry delay for clients. A move of a small ledger takes about as long. */
+/** Retry delay for clients. Moving a small ledger takes about one second. */
 const MOVING_RETRY_MS = 1_000
 
 export function ledgerMoving(): ApiError {

@@ -25,13 +25,13 @@ export type Queued = {
   readonly keys: number
   readonly bytes: number
   /**
-   * Limit of entries in this entry's batch, all of its own ledger, because constraints of tables may refuse its rows.
-   * null: it joins any batch.
+   * Largest number of entries in this entry's batch. Such a batch has entries of one ledger only, because constraints
+   * of tables may refuse its rows. null: the entry may join any batch.
    */
   readonly ownBatchMax: number | null
 }
 
-/** Returned by `take`. MUST be passed to `end` when Postgres has answered. */
+/** Result of `take`. MUST be passed to `end` when Postgres has answered. */
 export type Batch<T> = {
   readonly items: readonly T[]
   readonly ledgers: ReadonlySet<Uuid>
@@ -42,26 +42,31 @@ export type Batch<T> = {
 type Size = { entries: number; records: number; bytes: number }
 
 /**
- * Queue of entries that wait for a batch, with the rule that decides when a batch goes.
+ * Queue of entries that wait for a batch. It decides when a batch is sent.
  *
  * A batch is **open** while entries wait for it, and **in flight** from `take` to `end`. A ledger is *free* if no
- * batch in flight has entries of it, *busy* if one has, and *full* if APPEND_CONNECTIONS_PER_LEDGER have. With a
- * connection free, the open batch goes
+ * batch in flight has entries of it, *busy* if one has, and *full* if APPEND_CONNECTIONS_PER_LEDGER have.
  *
- *   free ledgers   1. if no more requests are coming, 2. if it has half of what is under way (waiting, in flight and coming),
- *                  3. if it has APPEND_GATHER_RECORDS_MAX, or 4. after APPEND_GATHER_MS_MAX
- *   busy ledgers   if no entry of a free ledger waits, and it has half of what is under way, and at least APPEND_OVERLAP_RECORDS_MIN:
- *                  it then waits in Postgres for the lock of the heads, and begins when the batch before it is committed
+ * If a connection is free and entries of free ledgers wait, the open batch is sent in any of these cases:
  *
- * and the remaining entries wait for the next batch. So two batches alternate under load: one is prepared while the
- * other one commits.
+ * 1. No more requests are coming.
+ * 2. It has half of what is under way: waiting, in flight and coming.
+ * 3. It has APPEND_GATHER_RECORDS_MAX records.
+ * 4. APPEND_GATHER_MS_MAX have passed.
  *
- * Waiting for all arrived requests merged them into one batch (a convoy): the server prepared while Postgres waited,
- * and waited while Postgres committed (128 connections: 8,779 records/s, with a third of the machine idle). Never
- * waiting makes batches of seven, and a record then costs Postgres 84 instead of 33 us. test/append/overlap.test.ts
- * models both.
+ * If only entries of busy ledgers wait, it is sent if it has half of what is under way, and at least
+ * APPEND_OVERLAP_RECORDS_MIN records. It then waits in Postgres for the lock of the heads, and begins when the batch
+ * before it is committed.
  *
- * Pure: callers pass the time, and the number of coming requests.
+ * All other entries wait for the next batch. So two batches alternate under load: one is prepared while the other one
+ * commits.
+ *
+ * Two simpler rules were slower. If a batch waits for all arrived requests, they all merge into one batch: the server
+ * prepares while Postgres waits, and waits while Postgres commits (128 connections: 8,779 records/s, with a third of
+ * the machine idle). If a batch never waits, it has seven records on average, and a record costs Postgres 84 us
+ * instead of 33 us. test/append/overlap.test.ts models both.
+ *
+ * The class is pure: callers pass the time and the number of coming requests.
  */
 export class AppendQueue<T extends Queued> {
   readonly #waiting = new FairQueue<T>()
@@ -72,9 +77,9 @@ export class AppendQueue<T extends Queued> {
   readonly #flights = new Counts()
   readonly #size: Size = { entries: 0, records: 0, bytes: 0 }
   #inFlightWork = 0
-  /** When the open batch got its first entry. */
+  /** Time at which the open batch got its first entry. */
   #openSince = 0
-  /** Moving average of the time between the ends of two batches. Predicts waits. */
+  /** Moving average of the time between the ends of two batches. It predicts how long entries wait. */
   #batchMs = 1
   #endedAt = 0
 
@@ -86,7 +91,7 @@ export class AppendQueue<T extends Queued> {
     return this.#inFlight.size < APPEND_CONNECTIONS
   }
 
-  /** Batches in flight. `oldestAt`: when the oldest of them was taken, null if there is none. */
+  /** Batches in flight. `oldestAt`: time at which the oldest batch in flight was taken; null if there is none. */
   get inFlight(): { readonly batches: number; readonly oldestAt: number | null } {
     const [oldest] = this.#inFlight
     return { batches: this.#inFlight.size, oldestAt: oldest?.startedAt ?? null }
@@ -98,7 +103,7 @@ export class AppendQueue<T extends Queued> {
     this.#count(item, 1)
   }
 
-  /** Returns null if the item may be added; otherwise how long it would wait, in ms. */
+  /** Decides whether an item may be added. Returns null if it may, otherwise how long it would wait, in ms. */
   refusal(item: T, now: number): number | null {
     const batchesAhead = Math.max(
       this.#size.entries / APPEND_BATCH_ENTRIES_MAX,
@@ -115,9 +120,11 @@ export class AppendQueue<T extends Queued> {
   }
 
   /**
-   * Returns the batch that goes now, or null. `coming`: requests that were accepted and have not begun, some of which
-   * will append. MUST be called until it returns null, after each `add` and `end`, and while requests are coming.
-   * Each batch MUST be passed to `end`.
+   * Returns the batch to send now, or null. `coming`: number of requests that were accepted and have not begun. Some
+   * of them will append.
+   *
+   * The caller MUST call it until it returns null, after each `add` and `end`, and while requests are coming. The
+   * caller MUST pass each batch to `end`.
    */
   take(now: number, coming: number): Batch<T> | null {
     if (!this.hasFreeConnection) return null
@@ -135,13 +142,13 @@ export class AppendQueue<T extends Queued> {
     this.#inFlight.delete(batch)
     this.#inFlightWork -= workOfAll(batch.items)
     for (const ledger of batch.ledgers) this.#flights.add(ledger, -1)
-    // A batch that overlapped the previous one counts from the previous one's end.
+    // If the batch overlapped the previous one, its time counts from the end of the previous one.
     const ms = now - Math.max(batch.startedAt, this.#endedAt)
     this.#batchMs += (ms - this.#batchMs) / 8
     this.#endedAt = now
   }
 
-  /** Returns the waiting work of ledgers that are in `flights` batches in flight. */
+  /** Returns the waiting work of those ledgers that have entries in exactly `flights` batches in flight. */
   #workAt(flights: number): number {
     if (flights === 0 && this.#flights.owners === 0) return this.#waitingWork.total
     let work = 0
@@ -152,7 +159,8 @@ export class AppendQueue<T extends Queued> {
 
   #isAt(flights: number, ledger: string, items: readonly T[]): boolean {
     if (this.#flights.of(ledger) !== flights) return false
-    // An entry with `ownBatchMax` waits until its ledger is free: its batch is decided alone.
+    // An entry with `ownBatchMax` waits until no batch in flight has entries of its ledger, because the database may
+    // refuse its batch as a whole.
     return flights === 0 || items[0]!.ownBatchMax === null
   }
 
@@ -169,7 +177,7 @@ export class AppendQueue<T extends Queued> {
     return this.#inFlightWork + this.#waitingWork.total + coming
   }
 
-  /** Fills a batch, round-robin, from ledgers that are in `flights` batches in flight. */
+  /** Fills a batch, round-robin, from those ledgers that have entries in exactly `flights` batches in flight. */
   #takeAt(flights: number, now: number): Batch<T> {
     const items: T[] = []
     let [records, keys, bytes] = [0, 0, 0]
@@ -177,7 +185,7 @@ export class AppendQueue<T extends Queued> {
       if (!this.#isAt(flights, ledger, waiting)) continue
       const next = waiting[0]!
       if (next.ownBatchMax !== null) {
-        if (items.length > 0) continue // its ledger stays first in order
+        if (items.length > 0) continue // the ledger stays first in order
         this.#takeOwn(ledger, waiting, items)
         break
       }
@@ -196,9 +204,9 @@ export class AppendQueue<T extends Queued> {
   }
 
   /**
-   * Takes entries of one ledger only, and few at a time. The database can refuse such a batch as a whole, for example
-   * because an agent's name is taken. Halving then finds the entry at fault. With 300 of them in one batch, everybody
-   * else in it waited for a second.
+   * Takes a few entries of one ledger only. The database can refuse such a batch as a whole, for example because an
+   * agent's name is taken. Then the batch is split in halves until the entry at fault is found. With 300 such entries
+   * in one batch, all other callers in the batch waited for a second.
    */
   #takeOwn(ledger: string, waiting: readonly T[], items: T[]): void {
     while (items.length < (waiting[0]?.ownBatchMax ?? 0)) items.push(this.#shift(ledger))
@@ -220,7 +228,10 @@ export class AppendQueue<T extends Queued> {
     return item
   }
 
-  /** Returns how long the batch that the ledger waits for has been in flight. */
+  /**
+   * Returns for how long the batch in flight that the ledger waits for has been in flight. Returns 0 if the ledger
+   * waits for none.
+   */
   #stalledMs(ledger: Uuid, now: number): number {
     let youngestAt: number | null = null
     for (const { ledgers, startedAt } of this.#inFlight) {
@@ -239,8 +250,8 @@ export class AppendQueue<T extends Queued> {
 }
 
 /**
- * Returns roughly how much work an entry is for Postgres, in entries: 16 records of a batch, a quarter of a chunk,
- * cost as much as a single record, and so do four keys.
+ * Returns approximately how much work an entry is for Postgres. The unit is an entry with a single record. 16 records
+ * of a batch (a quarter of a chunk) cost as much as one unit, and so do four search keys.
  */
 function workOf({ records, keys }: Queued): number {
   return Math.max(1, records / 16, keys / 4)

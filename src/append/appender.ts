@@ -10,26 +10,29 @@ export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs:
 /** Callbacks for metrics. They MUST NOT throw. */
 export type AppendObserver = {
   overloaded(): void
-  /** An entry was queued. `ms`: since its author was authenticated. */
+  /** Called when an entry was queued. `ms`: time since the entry's author was authenticated. */
   prepared(ms: number): void
-  /** A batch's callers were answered, and their answers were passed to the kernel. `ms`: since the batch's commit. */
+  /**
+   * Called when the callers of a batch were answered and the answers were passed to the kernel. `ms`: time since the
+   * batch's commit.
+   */
   answered(entries: number, ms: number): void
   retried(cause: RetryCause): void
-  /** A batch was tried. `ms`: duration of the try. */
+  /** Called after each try to commit a batch. `ms`: duration of the try. */
   committed(batch: {
     readonly entries: readonly EntryRow[]
     readonly outcomes: readonly AppendOutcome[]
     readonly records: number
     readonly ms: number
-    /** How long each entry had waited for the batch, in ms. */
+    /** For each entry, how long it had waited for the batch, in ms. */
     readonly waitsMs: readonly number[]
   }): void
 }
 
 /**
- * The only way into the chain.
+ * Appends entries. No other code writes to the chain.
  *
- * A caller MUST have done all CPU work (validate, build, hash, sign) before: the appender only writes. A caller MUST
+ * A caller MUST do all CPU work (validate, build, hash, sign) before, because the appender only writes. A caller MUST
  * NOT answer success before the promise settles as `appended` or `replayed`. Both mean that the entry is committed
  * and on disk. A caller MUST NOT retry after `unknown`, except with the same idempotency key.
  *
@@ -37,12 +40,12 @@ export type AppendObserver = {
  * time, and MUST NOT drop an accepted entry. Two entries of a ledger may be committed in either order, unless the
  * second was appended after the first had settled.
  *
- * An entry waits in the queue, whose rule decides when its batch goes (append-queue.ts). Then the entry is in flight,
- * then settled. The next batch is sent before the callers of the last one are answered: their answers take the event
- * loop a millisecond, in which Postgres would be idle.
+ * An entry waits in the queue, which decides when a batch is sent (append-queue.ts). Then the entry is in flight
+ * until it is settled. The next batch is sent before the callers of the last batch are answered. Answering them
+ * blocks the event loop for a millisecond, and Postgres would be idle during that time.
  *
- * Only committed entries survive a crash. An accepted entry that was not committed is lost with the process, and its
- * client got no answer.
+ * Only committed entries survive a crash. If the process crashes, accepted entries that were not committed are lost,
+ * and their clients get no answer.
  */
 export class Appender {
   readonly #queue = new AppendQueue<WaitingEntry>()
@@ -61,7 +64,7 @@ export class Appender {
     this.#countComing = countComing
   }
 
-  /** Appends an entry. `sinceMs`: when its author was authenticated, by Date.now(). */
+  /** Appends an entry. `sinceMs`: time at which the entry's author was authenticated, by Date.now(). */
   append(entry: EntryRow, sinceMs: number | null = null): Promise<AppendOutcome | Overloaded> {
     if (this.#closed) {
       return Promise.resolve({ status: 'unavailable', error: new Error('the server is shutting down') })
@@ -92,13 +95,13 @@ export class Appender {
     return this.#queue.size
   }
 
-  /** Batches in flight. `oldestMs`: age of the oldest of them, 0 if there is none. */
+  /** Batches in flight. `oldestMs`: age of the oldest batch in flight; 0 if there is none. */
   get underWay(): { readonly batches: number; readonly oldestMs: number } {
     const { batches, oldestAt } = this.#queue.inFlight
     return { batches, oldestMs: oldestAt === null ? 0 : performance.now() - oldestAt }
   }
 
-  /** Refuses new entries, and returns when every accepted entry has been committed or refused. */
+  /** Refuses new entries. Returns when every accepted entry has been committed or refused. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#isEmpty()) return
@@ -106,7 +109,9 @@ export class Appender {
     await this.#emptied.promise
   }
 
-  /** Delays `#send` by one iteration, so that entries of this iteration join the batch. */
+  /**
+   * Calls `#send` in the next iteration of the event loop, so that further entries of this iteration join the batch.
+   */
   #sendSoon(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -117,8 +122,7 @@ export class Appender {
   }
 
   /**
-   * Sends the batches that are due. Schedules itself again while more requests are coming that the open batch may
-   * wait for.
+   * Sends the batches that are due. If the open batch waits for requests that are coming, `#send` is scheduled again.
    */
   #send(): void {
     const coming = this.#countComing()
@@ -144,7 +148,7 @@ export class Appender {
       const outcome = outcomes[i]!
       if (outcome.status !== 'again') settle(outcome)
     }
-    // Runs after everything that the outcomes started: no promise callback is left.
+    // nextTick runs after all promise callbacks that the outcomes started, so the answers have been written.
     process.nextTick(() => this.#observer?.answered(batch.items.length, performance.now() - endedAt))
     if (this.#isEmpty()) this.#emptied?.resolve()
   }
@@ -161,19 +165,20 @@ type WaitingEntry = Queued & {
 }
 
 /**
- * Returns the entries that must be sent again: second entries for a record or an idempotency key. They lead the next
- * batch in their order. The list is reversed, because each one is added in front.
+ * Returns the entries that must be sent again, because an earlier entry of the batch was about the same record or
+ * idempotency key. They come first in the next batch, in their order. The list is reversed, because the caller adds
+ * each entry in front of the others.
  */
 function againOf(items: readonly WaitingEntry[], outcomes: readonly AppendOutcome[]): WaitingEntry[] {
   return items.filter((_, i) => outcomes[i]!.status === 'again').reverse()
 }
 
-/** A key of a chunk is a row in two indexes, whatever the key's length. */
+/** Size of a search key beside its text. Each key of a chunk is a row in two indexes, whatever its length. */
 const KEY_OVERHEAD_BYTES = 128
 
 const ABOUT_PEERS: ReadonlySet<string> = new Set(['record-created', 'record-shared', 'step-offered'])
 
-/** Returns `ownBatchMax` of Queued. */
+/** Returns the value of `ownBatchMax` (Queued) for an entry. */
 function ownBatchMaxOf({ detail, kind }: EntryRow): number | null {
   if (detail === null) return null
   return ABOUT_PEERS.has(kind) ? APPEND_BATCH_PEER_ENTRIES_MAX : APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX
@@ -183,7 +188,7 @@ export function countRecords({ itemCount, records }: EntryRow): number {
   return itemCount ?? records.length
 }
 
-/** Returns roughly how many bytes an entry adds to a call. */
+/** Returns the approximate number of bytes that an entry adds to a call. */
 export function bytesOf(entry: EntryRow): number {
   let bytes = entry.envelope.length + (entry.document?.content.length ?? 0) + (entry.statement?.length ?? 0)
   for (const record of entry.records) bytes += record.payload.length + (record.metadata?.length ?? 0)

@@ -11,8 +11,8 @@ import {
 /**
  * Outcome of an append.
  *
- * - Done: `appended`, `replayed`.
- * - Refused, nothing was written: `conflict`, `stale`, `again`, `refused`, `unavailable`, `failed`.
+ * - `appended`, `replayed`: the entry is in the chain.
+ * - `conflict`, `stale`, `again`, `refused`, `unavailable`, `failed`: nothing was written.
  * - `unknown`: the connection was lost between sending and the answer. The entry may or may not be in the chain.
  */
 export type AppendOutcome =
@@ -43,7 +43,7 @@ export type RefusalReason =
  *
  * - `deadlock`: Postgres ended a deadlock.
  * - `data`: Postgres refused, or may have refused, the data of one entry. The call is repeated in halves.
- * - `unavailable`: the database has changed, or is about to (failover).
+ * - `unavailable`: there was no usable connection, usually because of a failover. Nothing was written.
  */
 export type RetryCause = 'deadlock' | 'data' | 'unavailable'
 
@@ -54,8 +54,9 @@ type RetryObserver = { retried(cause: RetryCause): void } | null
  * Commits one batch: one connection, one round trip, one transaction. Returns one outcome per entry, in order. Never
  * throws.
  *
- * A call that fails on data is repeated in halves, so that only the entry at fault fails. A call that fails for a
- * reason that may lie in its rows, such as a row that is too large, is halved too, unless both halves fail as well.
+ * If Postgres refuses the data, the call is repeated in halves until only the entry at fault fails. If Postgres fails
+ * for a reason that may lie in the data, such as a row that is too large, the call is halved too. If both halves fail
+ * then, the search stops.
  */
 export async function commitBatch(
   pool: pg.Pool,
@@ -84,7 +85,7 @@ async function settle(
     return [...outcomes, ...(await commitBatch(pool, second, observer))]
   }
   const right = await tryCommit(pool, second, observer)
-  // Both halves failed, so the cause is the state of the database. More calls would only add load.
+  // Both halves failed, so the cause is the state of the database, not an entry. More calls would only add load.
   if (isState(right)) return [...toFailedOutcomes(first, left), ...toFailedOutcomes(second, right)]
   return [...(await settle(pool, first, left, observer)), ...(await settle(pool, second, right, observer))]
 }
@@ -94,15 +95,15 @@ function toFailedOutcomes(entries: readonly EntryRow[], failure: Failure): Appen
   return entries.map(() => outcome)
 }
 
-/** Outcome of entries that only make sense together: all were appended, none was, or it is unknown. */
+/** Outcome of entries that belong together: either all were appended, or none, or this is unknown. */
 type TogetherOutcome =
   | { readonly status: 'appended' }
   | Extract<AppendOutcome, { status: 'unavailable' | 'unknown' | 'failed' }>
 
 /**
- * Commits entries that only make sense together, such as a ledger's first ones, and never in halves. Throws if the
- * database decided on each entry separately. It has no reason to: no other request uses their ledger, records or
- * keys.
+ * Commits entries that belong together, such as a ledger's first entries. They are never split into halves. Throws if
+ * the database decided differently about single entries. This should be impossible, because no other request uses
+ * their ledger, records or keys.
  */
 export async function commitTogether(pool: pg.Pool, entries: readonly EntryRow[]): Promise<TogetherOutcome> {
   const result = await tryCommit(pool, entries, null)
@@ -130,8 +131,8 @@ async function tryCommit(
       observer?.retried('deadlock')
       continue
     }
-    // Nothing was committed. After a failover the next connection reaches the new primary. A call that already took
-    // long is not repeated, because its clients have waited long.
+    // Nothing was committed, so the call may be repeated. After a failover, the next connection reaches the new
+    // primary. A call that took long is not repeated, because its clients have already waited too long.
     const tookMs = performance.now() - startedAt
     if (result.kind !== 'unavailable' || attempt > 0 || tookMs > APPEND_UNAVAILABLE_RETRY_MS_MAX)
       return result
@@ -153,8 +154,7 @@ async function callOnce(pool: pg.Pool, entries: readonly EntryRow[]): Promise<Ap
     return answers.map(toOutcome)
   } catch (error) {
     const failure = classifyFailure(error as Error)
-    // Only an error about the data leaves a usable connection. Any other error is passed to the pool, which closes
-    // the connection.
+    // After an error about the data, the connection is still usable. After any other error the pool closes it.
     client.release(failure.kind === 'data' || failure.kind === 'deadlock' ? false : failure.error)
     return failure
   }

@@ -36,7 +36,7 @@ type KeyHolder = {
   readonly authenticatedAtMs: number
 }
 
-/** An agent of another ledger, `led_…/agt_…`, that acts by an offer. No key of this ledger is involved. */
+/** An agent of another ledger, `led_…/agt_…`, that acts by an offer. It has no API key of this ledger. */
 type RemoteAgent = { readonly agent: string; readonly agentId: Uuid; readonly offer: TakenOffer }
 
 /** Statement of an entry, and the rows that its kind requires. */
@@ -49,19 +49,18 @@ type ClaimsOfKind<Kind extends EntryKind> = { readonly kind: Kind } & (undefined
 type CommonClaims = {
   /** Subject of the entry. `digest`: lower-case hex. `id`: null if the subject has none. */
   readonly subject: { readonly id: Uuid | null; readonly name: string; readonly digest: string }
-  /** Further subjects. */
   readonly extraSubjects?: readonly Subject[]
   readonly onBehalfOf?: { readonly agent: string } | null
-  /** Members other than ledger, author and time. */
+  /** Members of the predicate, except ledger, author and time. */
   readonly predicate: object
   readonly idempotency?: IdempotencyRow | null
-  /** Change of a record; absent for entries that change no record. */
+  /** Change of a record. It is absent for entries that change no record. */
   readonly event?: {
     readonly version: number
     readonly to: string
     /** Leaf of the record's last entry, lower-case hex; null for the record's first entry. */
     readonly previous: string | null
-    /** Party of a gated record's step, or the agent that a notarization is made for; absent for `system`. */
+    /** Party of a gated record's step, or the agent for which a record is notarized. It is absent if `system` acts. */
     readonly partyId?: Uuid | undefined
   }
   readonly records?: readonly RecordRow[]
@@ -70,15 +69,15 @@ type CommonClaims = {
   readonly unseenBefore?: number | null | undefined
   readonly gated?: GatedRow | undefined
   readonly document?: DocumentRow | undefined
-  /** Statement of a third party that the entry registers. `leaf`: 32 bytes. */
+  /** Statement of another issuer that the entry registers. `leaf`: 32 bytes. */
   readonly statement?: { readonly bytes: Uint8Array; readonly leaf: Uint8Array }
 }
 
 export type EntrySigner = Signer | AgentSigned
 
 /**
- * Makes and signs an entry, as append_entries takes it. No other code makes entries. Throws `overloaded` for a caller
- * that waited too long, `statement_mismatch`, and an Error for an entry that verifiers would refuse.
+ * Makes and signs an entry in the form that append_entries accepts. No other code makes entries. Throws `overloaded`
+ * for a caller that waited too long, `statement_mismatch`, and an Error for an entry that verifiers would refuse.
  */
 export function sealEntry(
   signer: EntrySigner,
@@ -134,9 +133,9 @@ type Statement = {
 }
 
 /**
- * Signs an entry after checking that verifiers accept it: one refused entry makes the whole ledger unverifiable for
- * good. An entry that fails is a bug of the server (`internal_error`), and is not written. The checks take 3 us of
- * the 110 that a notarization costs the server.
+ * Signs an entry after checking that verifiers accept it. One entry that verifiers refuse would make the whole ledger
+ * unverifiable forever. An entry that fails the checks shows a bug of the server (`internal_error`), and is not
+ * written. The checks take 3 us of the 110 us that a notarization costs the server.
  */
 function sign(
   signer: Signer,
@@ -158,9 +157,9 @@ function sign(
 }
 
 /**
- * Throws `overloaded` if the caller's request has waited too long. Its key, or an agent that it names, may have ended
- * meanwhile. A ledger in which a key signs long after its end does not verify (KEY_LINGER_MS_MAX,
- * src/proof/ledger/actors.ts).
+ * Throws `overloaded` if the caller's request has waited too long. Meanwhile its API key may have been revoked, or an
+ * agent that it names may have been disabled. A ledger with an entry by a key that ended long before does not verify
+ * (KEY_LINGER_MS_MAX, src/proof/ledger/actors.ts).
  */
 export function requireRecent(
   { authenticatedAtMs }: Pick<KeyHolder, 'authenticatedAtMs'>,

@@ -7,12 +7,13 @@ import { formatId } from '../proof/ids.ts'
 import { Appender, type AppendObserver, countRecords, type Overloaded } from './appender.ts'
 import type { AppendOutcome } from './commit.ts'
 
-/** A traced entry that waits for its commit. `queuedAt`: by performance.now(). */
+/** A traced entry that waits for its commit. `queuedAt`: time by performance.now(). */
 type QueuedSpan = { readonly span: Span; readonly queuedAt: number }
 
 /**
- * Appender that traces. For a traced request, the wait for the batch and its commit is one span. Each batch with such
- * entries gets a span in a trace of its own, because it serves many requests. Links lead in both directions.
+ * Appender that traces. The request's trace gets one span for the wait until the batch is committed. Each batch with
+ * traced entries gets a span in a trace of its own, because a batch serves many requests. Both spans are linked to
+ * each other.
  */
 export class TracedAppender extends Appender {
   readonly #tracing: Tracing
@@ -46,7 +47,7 @@ export class TracedAppender extends Appender {
     this.#waiting.set(entry, { span, queuedAt })
     const outcome = await super.append(entry, sinceMs)
     this.#waiting.delete(entry)
-    // With any other outcome the request did not make this record.
+    // After any other outcome, this request has not made the record.
     if (outcome.status === 'appended') request.setAttributes(madeBy(entry))
     endAppend(span, outcome)
     return outcome
@@ -76,7 +77,7 @@ function traceCommit(
     startedAt,
   })
   for (const { span, queuedAt } of traced) {
-    // An entry that was answered `again` has waited since the last commit.
+    // If the entry was answered `again` before, this is the wait since the last commit.
     span.setAttribute('tallystick.append.wait_ms', Math.round((startedAt - queuedAt) * 1_000) / 1_000)
     span.addLink({ context: commit.spanContext() })
   }
@@ -104,7 +105,7 @@ function endAppend(span: Span, outcome: AppendOutcome | Overloaded): void {
   span.end(performance.now())
 }
 
-/** Returns attributes that name what the request made. A record's requests are found by them. */
+/** Returns attributes that name what the request made. With them, people find the requests of a record. */
 function madeBy({ kind, subjectId, records }: EntryRow): Attributes {
   if (kind === 'batch-notarized') return { 'tallystick.batch.id': formatId('bat', subjectId!) }
   return records.length === 1 ? { 'tallystick.record.id': formatId('rec', records[0]!.recordId) } : {}

@@ -56,38 +56,39 @@ import { webhookRoutes } from './routes/webhooks.ts'
 import { openCheckpointWaits } from './tails/checkpoint-waits.ts'
 import { useZodValidation } from './zod-validation.ts'
 
-/** Paths are compared exactly. */
+/** Paths are compared exactly, with case and trailing slash. */
 const ROUTER = { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 100 }
 
 /**
- * Builds the HTTP application: plugins, then routes. Plugins are in the order of a request's phases. Those that
+ * Builds the HTTP application: plugins, then routes. Plugins are in the order of a request's phases. Plugins that
  * observe the whole request come first. docs/operate/operations.md lists what each phase can refuse.
  */
 export function buildApp(deps: Deps): FastifyInstance {
   const app = Fastify({
     bodyLimit: BODY_BYTES_MAX,
     loggerInstance: deps.log,
-    // Fastify's two log lines per request cost more than the request's own validation. useProblems logs failures, and
-    // useRequestLog logs each request if that is switched on. The label of the request's id is the same as in problem
-    // documents.
+    // Fastify's own two log lines per request are switched off, because they cost more than the validation of a
+    // request. useProblems logs failures, and useRequestLog logs each request if that is switched on. In log lines
+    // the request's id has the same label as in problem documents.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: () => `req_${Buffer.from(deps.entropy.bytes16()).toString('hex')}`,
-    // `takeHead` adds HEAD
+    // `takeHead` adds HEAD instead
     exposeHeadRoutes: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: IDLE_CONNECTION_MS_MAX,
     clientErrorHandler: refuseMalformedHttp,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error),
-    // Node uses the first of two Authorization headers. Joined they are invalid and refused.
+    // Of two Authorization headers, Node would use the first. Joined into one value they are invalid, so such a
+    // request is refused.
     http: {
       joinDuplicateHeaders: true,
       connectionsCheckingInterval: CONNECTIONS_CHECK_EVERY_MS,
-      // refuseMalformedHeaders checks it
+      // refuseMalformedHeaders checks the Host header instead
       requireHostHeader: false,
     },
-    // While the server closes, it still answers requests that arrive on open connections.
+    // While the server closes, it still answers requests on open connections.
     return503OnClosing: false,
-    // A document may have a member named __proto__.
+    // These options are off, because a document may have a member named __proto__ or constructor.
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
     routerOptions: ROUTER,

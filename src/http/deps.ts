@@ -28,12 +28,12 @@ import type { Threads } from './bodies/threads.ts'
 import type { WriteDeadlines } from './connections/write-deadlines.ts'
 import type { Reads } from './reads/reads.ts'
 
-/** Parts of the server, opened in order and closed in reverse. */
+/** Parts of the server. They are opened in order and closed in reverse order. */
 export type Deps = {
   readonly log: Logger
   readonly logRequests: boolean
   readonly metrics: Metrics
-  /** null: no traces. */
+  /** null: traces are switched off. */
   readonly tracing: Tracing | null
   readonly now: () => number
   readonly entropy: Entropy
@@ -41,7 +41,7 @@ export type Deps = {
   /** Folder of the built console; null: the console is switched off. */
   readonly consoleDir: string | null
   readonly retentionDaysMin: number
-  /** Two while the key is replaced. None: operator routes are closed. */
+  /** There are two while the key is replaced. If there are none, operator routes are closed. */
   readonly operatorKeys: readonly string[]
   readonly readPool: pg.Pool
   readonly searchPool: pg.Pool
@@ -55,10 +55,10 @@ export type Deps = {
   readonly checkpoints: SignedCheckpoints
   readonly keyMac: KeyMac
   readonly peerMacs: PeerMacs
-  /** null: peers are not witnessed. */
+  /** null: the server does not cosign the checkpoints of peers. */
   readonly peerWitnessKeys: PeerWitnessKeys | null
   readonly cursorMac: CursorMac
-  /** The only use of the master key here: a server seals the secrets of webhooks, but opens none. */
+  /** The server's only use of the master key: it seals the secrets of webhooks. It never opens them. */
   readonly sealer: Pick<MasterKey, 'seal'>
   readonly outboundAllow: Allowances
   readonly callers: CallerCache

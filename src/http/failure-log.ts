@@ -3,12 +3,12 @@ import type { ErrorDescription } from '../observe/log.ts'
 
 type Log = { error(details: object, message: string): void }
 
-/** A failed request. `route`: its pattern; null: none. */
+/** A failed request. `route`: pattern of the route; null: no route matched. */
 type Failure = { readonly method: string; readonly route: string | null; readonly error: ErrorDescription }
 
 /**
- * Frequent failures, logged once a second and without a stack: when the database or the archive is down every request
- * fails, and refusing must stay cheap.
+ * Frequent failures. They are logged at most once a second and without a stack. When the database or the archive is
+ * down, every request fails, and refusing requests must stay cheap.
  */
 const FREQUENT: ReadonlySet<ErrorCode> = new Set([
   'overloaded',
@@ -19,12 +19,12 @@ const FREQUENT: ReadonlySet<ErrorCode> = new Set([
 ])
 const FREQUENT_EVERY_MS = 1_000
 
-/** Not logged: somebody on this side has suspended the peer, which retries every minute. */
+/** Failures that are not logged. If this side has suspended a peer, the peer retries every minute. */
 const EXPECTED: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
 
 export class FailureLog {
   /**
-   * Last log line by code and by the code of Postgres or the network, so that a bug gets a line of its own beside an
+   * Last log line, by the error's code and by the code of Postgres or the network. So a bug is logged even during an
    * outage.
    */
   readonly #last = new Map<string, { loggedAtMs: number; unsaid: number }>()

@@ -68,7 +68,7 @@ export class HttpMetrics {
     )
   }
 
-  /** Adds the histogram of one route and method. Called once per route, so that requests need no look-up. */
+  /** Adds the histogram of one route and method. Called once for each, so that requests need no look-up. */
   addRoute(method: string, route: string): RouteDurations {
     const durations = new RouteDurations(method, route)
     this.#routes.push(durations)

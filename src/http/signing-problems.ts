@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
 
-/** Problems of routes that accept an envelope signed by the agent. */
+/** Problems that can occur if a route accepts an envelope signed by the agent. */
 export const SIGNING_PROBLEMS = [
   'envelope_refused',
   'signing_key_refused',

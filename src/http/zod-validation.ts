@@ -6,14 +6,14 @@ import { isPlainText } from '../proof/names.ts'
 import { isName, NAME_RULE, TEXT_RULE } from './schemas/names.ts'
 import { TIME, TIME_DESCRIPTION } from './schemas/times.ts'
 
-/** Unknown parameters are refused, so a route without a query schema accepts none. */
+/** Unknown parameters are refused. So a route without a query schema accepts no parameters. */
 const noQuery = z.strictObject({})
 
 /**
- * One zod schema is the source of a route's types and of its validation. ajv validates, compiled from the schema: 0.2
- * µs for a batch item, for which zod's own parse takes 0.9 to 1.9. So a request schema may contain no transform, and
- * no refinement that JSON Schema cannot express. `z.toJSONSchema` throws on the first; reviewers must find the
- * second.
+ * A route's types and its validation come from the same zod schema. ajv validates with code compiled from the schema:
+ * 0.2 µs for a batch item. zod's own parse takes 0.9 to 1.9 µs. Therefore a request schema must not contain a
+ * transform, nor a refinement that JSON Schema cannot express. `z.toJSONSchema` throws for a transform, but a
+ * refinement must be found by reviewers.
  */
 export interface ZodTypes extends FastifyTypeProvider {
   readonly validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
@@ -24,30 +24,33 @@ declare module 'fastify' {
     summary?: string
   }
   interface FastifyContextConfig {
-    /** Problems of this route beyond those of its kind. */
+    /** Problems of this route, in addition to the problems of its kind. */
     problems?: readonly ErrorCode[]
-    /** Set by `useZodValidation`. */
+    /** `useZodValidation` sets it. */
     mayOmitBody?: boolean
   }
 }
 
-/** Returns whether the body may be missing: `{}` is valid. An operator who freezes a ledger in a hurry sends none. */
+/**
+ * Returns whether the body may be missing, which is so if `{}` is valid. For example, an operator who freezes a
+ * ledger in a hurry sends no body.
+ */
 export function mayOmitBody(body: unknown): boolean {
   return body instanceof z.ZodType && body.safeParse({}).success
 }
 
-// No coercion, no defaults, no removal: a request is accepted unchanged, or refused.
+// Nothing is converted, added or removed: a request is accepted unchanged or refused.
 const ajv = new Ajv2020({
   strict: true,
   allowUnionTypes: true,
   validateSchema: false,
-  // Adds schema and data to errors, so that a fault can name all missing members.
+  // Adds schema and data to errors, so that the error can name all missing members.
   verbose: true,
   formats: { name: isName, text: isPlainText },
 })
 /**
- * Routes, and the 405 answers at their addresses, name 172 schemas, of which 40 differ. Compiling all of them took
- * 0.1 s of each start.
+ * Compiled schemas. Routes, and the 405 answers at their addresses, use 172 schemas, but only 40 different ones.
+ * Compiling each use took 0.1 s of each start.
  */
 const compiled = new WeakMap<z.ZodType, ValidateFunction>()
 
@@ -60,7 +63,7 @@ export function useZodValidation(app: FastifyInstance): void {
     if (request.body === undefined && request.routeOptions.config.mayOmitBody) request.body = {}
     done()
   })
-  // Responses are described for the documentation only. Tests check every answer against its description.
+  // Schemas of responses are only for the documentation. Tests check every answer against its schema.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart }) => {
     const isValid = compileOnce(schema)
@@ -71,10 +74,10 @@ export function useZodValidation(app: FastifyInstance): void {
   })
 }
 
-/** A body that was validated when it was read (`readBody` of a route's config). */
+/** A body that was already validated when it was read (`readBody` of a route's config). */
 export abstract class ValidatedBody {}
 
-/** Returns `data` if it is valid. Throws ApiError otherwise. */
+/** Returns `data` if it is valid. Otherwise throws ApiError. */
 export function validate(schema: z.ZodType, part: string, data: unknown): unknown {
   const isValid = compileOnce(schema)
   if (isValid(data)) return data
@@ -101,8 +104,8 @@ function toApiError(part: string, error: ErrorObject): ApiError {
 }
 
 /**
- * Describes a fault better than ajv, which lists no values of an enum, and shows a pattern of 200 characters for a
- * time.
+ * Describes a fault better than ajv does. ajv does not list the values of an enum, and for a time it shows a pattern
+ * of 200 characters.
  */
 function describeFault({ keyword, params, message, parentSchema, data }: ErrorObject): string {
   if (keyword === 'required') {

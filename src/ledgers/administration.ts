@@ -25,7 +25,7 @@ type Administered =
   | { readonly replayed: false; readonly recordedAt: string; readonly entry: AdministrationEntry }
   | { readonly replayed: true; readonly seq: number }
 
-/** Appends the entry, and returns when it is committed. Throws ApiError. */
+/** Appends the entry. Returns when the entry is committed. Throws ApiError. */
 export async function administer(
   deps: AdministerDeps,
   author: Author,
@@ -42,7 +42,7 @@ export async function administer(
   }
 }
 
-/** Returns H(JCS(value)) as lower-case hex: the digest of a subject that the predicate contains whole. */
+/** Returns H(JCS(value)) as lower-case hex. This is the digest of a subject whose whole content is in the predicate. */
 export function digestOf(value: object): string {
   return toHex(nativeProviders.sha256(utf8Encode(canonicalize(value as JsonValue))))
 }

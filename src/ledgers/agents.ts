@@ -15,7 +15,7 @@ export type AgentDeps = AdministerDeps & {
   readonly callers: CallerCache
 }
 
-/** `replayed`: an earlier request with the same Idempotency-Key wrote it. */
+/** `replayed`: true if an earlier request with the same Idempotency-Key wrote the entry. */
 type AgentWritten = { readonly agent: AgentRow; readonly replayed: boolean }
 
 /** Registers an agent. Throws `name_taken` if another agent has the name. */
@@ -25,7 +25,8 @@ export async function registerAgent(
   name: string,
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
-  // With an Idempotency-Key the database decides: the name may come from this very request.
+  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
+  // registered the name.
   if (idempotency === null && (await findAgentByName(deps.readPool, author.ledgerId, name)))
     throw new ApiError('name_taken', 'the ledger has another agent of this name')
   const agentId = deps.entropy.uuidv7(deps.now())
@@ -34,7 +35,7 @@ export async function registerAgent(
   return { agent: await getAgent(deps.readPool, author.ledgerId, id!), replayed: done.replayed }
 }
 
-/** Disables an agent for good. Its keys are refused within seconds, and no one can act for it any more. */
+/** Disables an agent permanently. Its keys are refused within seconds, and nobody can act on its behalf any more. */
 export async function disableAgent(
   deps: AgentDeps,
   author: Author,
@@ -42,7 +43,8 @@ export async function disableAgent(
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
   const { name, disabledAt } = await getAgent(deps.readPool, author.ledgerId, agentId)
-  // With an Idempotency-Key the database decides: this very request may have disabled the agent.
+  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
+  // disabled the agent.
   if (disabledAt !== null && idempotency === null)
     throw new ApiError('already_ended', `${formatId('agt', agentId)} was already disabled`)
   const { replayed } = await administer(deps, author, {
@@ -54,7 +56,7 @@ export async function disableAgent(
   return { agent: await getAgent(deps.readPool, author.ledgerId, agentId), replayed }
 }
 
-/** Returns the agent of this name, registering it if needed. Throws `agent_disabled`. */
+/** Returns the agent with this name. If there is none, registers it. Throws `agent_disabled`. */
 export async function ensureAgent(deps: AgentDeps, author: Author, name: string): Promise<AgentRow> {
   const known = await findAgentByName(deps.readPool, author.ledgerId, name)
   if (known) return requireActive(known)
@@ -62,7 +64,7 @@ export async function ensureAgent(deps: AgentDeps, author: Author, name: string)
     return (await registerAgent(deps, author, name, null)).agent
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'name_taken')) throw error
-    // registered by another request meanwhile
+    // another request has registered the agent meanwhile
     return requireActive((await findAgentByName(deps.readPool, author.ledgerId, name))!)
   }
 }
@@ -82,7 +84,10 @@ export function registrationOf(agentId: Uuid, name: string): Administration {
   return { ...aboutAgent('agent-registered', agentId, name), detail: { name } }
 }
 
-/** Registration and end of an agent have the same digest: verifiers compare the two. */
+/**
+ * Returns what the entries about an agent have in common. Registration and disabling have the same digest, and
+ * verifiers compare the two.
+ */
 function aboutAgent<Kind extends 'agent-registered' | 'agent-disabled'>(
   kind: Kind,
   agentId: Uuid,

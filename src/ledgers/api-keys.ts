@@ -4,13 +4,13 @@ import { formatId, parseId, type Uuid } from '../proof/ids.ts'
 import { type MacKey, makeRowMac, type RowMac } from '../signing/row-mac.ts'
 
 /**
- * An API key: `tly_` ‖ the ledger's id (26) ‖ secret (40 hex digits, 160 bits) ‖ checksum (8 hex digits of the CRC-32
- * of all before).
+ * An API key: `tly_` ‖ the ledger's id (26 characters) ‖ secret (40 hex digits, 160 bits) ‖ checksum (8 hex digits,
+ * the CRC-32 of everything before).
  *
- * The key contains the ledger, so that it is found by primary key in a database that is distributed by ledger. The
- * checksum lets scanners tell a leaked key from noise, and the server refuse a typing error without a query. It is no
- * protection (docs/decisions/0003): anybody can compute it. Only the SHA-256 of the whole text is stored: 160 random
- * bits need no slow hash.
+ * The key contains the ledger's id. So in a database that is distributed by ledger, the key can be found by its
+ * primary key. With the checksum, scanners recognise a leaked key, and the server refuses a typing error without a
+ * query. The checksum is no protection, because anybody can compute it (docs/decisions/0003). Only the SHA-256 of the
+ * whole key is stored. No slow hash is needed, because the secret has 160 random bits.
  */
 const PREFIX = 'tly_'
 const KEY_PATTERN = /^tly_([0-7][0-9a-hjkmnp-tv-z]{25})([0-9a-f]{40})([0-9a-f]{8})$/
@@ -33,7 +33,7 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** Returns a function that compares a presented key with the configured ones, in constant time. */
+/** Returns a function that compares a received key with the configured keys, in constant time. */
 export function makeKeyTest(expected: readonly string[]): (presented: string) => boolean {
   const hashes = expected.map(hashKey)
   return (presented) => {
@@ -51,7 +51,7 @@ export type GrantedKey = {
   readonly secretHash: Uint8Array
 }
 
-/** Authenticates everything that a key's row grants. */
+/** Authenticates a row of a key: all rights that the row grants. */
 export type KeyMac = RowMac<GrantedKey>
 
 export function makeKeyMac(masterKey: MacKey): KeyMac {
@@ -63,7 +63,9 @@ function textOf({ ledger, key, agent, scopes, expiresAtMs, secretHash }: Granted
   return JSON.stringify([ledger, key, agent, [...scopes].sort(), expiresAtMs, hash])
 }
 
-/** Makes an operator key. Hex is within the characters that such a key may have (src/run/config.ts). */
+/**
+ * Makes an operator key. It consists of hex digits, which are allowed characters for such a key (src/run/config.ts).
+ */
 export function makeOperatorKey(): string {
   return `tlo_${randomBytes(OPERATOR_KEY_BYTES).toString('hex')}`
 }

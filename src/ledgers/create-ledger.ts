@@ -49,7 +49,8 @@ export async function createLedger(
   ]
   const ledger = formatId('led', ledgerId)
   const agent = formatId('agt', agentId)
-  // Loaded anew: a ledger created with a key that was just retired could sign no more entries.
+  // The signer is loaded again. If the ledger were created with a key that was just retired, it could not sign any
+  // more entries.
   const signer = await deps.signers.load()
   const definition = defineLedger(deps, signer, ledger, request.name)
   const { made: key, claims: keyCreated } = makeKey(deps.keyMac, {
@@ -89,7 +90,8 @@ export async function createLedger(
     deps.writePool,
     entries.map((about) => sealEntry(signer, author, about, recordedAtMs).entry),
   )
-  // After an unknown outcome nobody has the new ledger's key. A retry makes another ledger.
+  // After an unknown outcome nobody has the key of the new ledger, and a retry makes another ledger. So the error
+  // tells the caller that the outcome is unknown.
   if (outcome.status !== 'appended') throw toApiError(outcome, { idempotency: null })
   return {
     ledger: { id: ledger, name: request.name, issuer: definition.issuer, origin: definition.origin },
@@ -98,7 +100,7 @@ export async function createLedger(
   }
 }
 
-/** Returns the ledger's definition, which never changes, even if the public URL does. */
+/** Returns the ledger's definition. It never changes, even if the public URL of the deployment changes. */
 function defineLedger(deps: CreateLedgerDeps, signer: Signer, ledger: string, name: string) {
   return {
     name,

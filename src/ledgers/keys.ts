@@ -14,12 +14,15 @@ import type { Scope } from './scopes.ts'
 
 export type KeyDeps = AgentDeps & { readonly keyMac: KeyMac }
 
-/** `secret`: shown once. null on a replay: the first request's caller has it. */
+/**
+ * A key with its secret. `secret`: shown only once; null on a replay, because the caller of the first request got the
+ * secret.
+ */
 type KeyWithSecret = { readonly key: KeyRow; readonly secret: string | null }
 
 /**
- * Creates a key for the given agent, or else for the agent that has the key's name. The key ends no later than the
- * secret that made it.
+ * Creates a key for the given agent. Without an agent, the key is for the agent that has the same name as the key.
+ * The key ends no later than the secret that was used to create it.
  */
 export async function createKey(
   deps: KeyDeps,
@@ -56,8 +59,9 @@ export async function createKey(
 }
 
 /**
- * Gives the key a new secret. Its older secrets end after `overlapMs`. Whoever rotates a key learns the secret, so
- * the caller must have all that the key grants, for as long. So a secret that ends before the key cannot rotate it.
+ * Gives the key a new secret. Its older secrets end after `overlapMs`. The caller learns the new secret. So the
+ * caller's own key must grant everything that the rotated key grants, for at least as long. Therefore a secret that
+ * ends before its key cannot rotate the key.
  */
 export async function rotateKey(
   deps: KeyDeps,
@@ -123,8 +127,8 @@ function grantedBy(
 }
 
 /**
- * Checks that the row is authentic, because the caller is about to authenticate it anew: each secret, and the key's
- * own end, which is that of its newest secret.
+ * Throws unless the key's row is authentic, because a rotation authenticates the row again. The check includes each
+ * secret, and the key's end, which is the end of its newest secret.
  */
 function requireOwnRow(deps: KeyDeps, caller: Caller, row: KeyRow): void {
   const ends = row.secrets.map(({ expiresAtMs }) => expiresAtMs ?? Number.POSITIVE_INFINITY)
@@ -145,7 +149,7 @@ function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
   })
 }
 
-/** Throws `expiry_not_held` if the new secret would outlive the secret that makes it. */
+/** Throws `expiry_not_held` if the new secret would be valid longer than the secret that the caller used. */
 function requireEnd({ key, expiresAtMs }: Caller, endMs: number | null): void {
   if (expiresAtMs === null || (endMs !== null && endMs <= expiresAtMs)) return
   const expiresAt = new Date(expiresAtMs).toISOString()

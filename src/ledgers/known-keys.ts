@@ -4,13 +4,13 @@ type Key = { readonly hash: string; readonly ledgerId: Uuid; readonly readAtMs: 
 
 type Slot<K> = { key: K; atOfAll: number; atOfLedger: number }
 
-/** Slots that are compared when one must be dropped. */
+/** When a key must be dropped, so many slots are compared. */
 const SAMPLES = 16
 
 /**
- * Cache of valid keys by hash, `max` at most. When it is full, a ledger with more than an equal share loses one of
- * its own keys for each new one. So a ledger cannot push out keys of ledgers that have few, however many keys it
- * makes. The key that was read first is dropped, among SAMPLES.
+ * Cache of at most `max` valid keys, by hash. If the cache is full, and a ledger has more than an equal share of it,
+ * each new key of this ledger replaces another key of the same ledger. So a ledger with many keys cannot push out the
+ * keys of ledgers with few keys. Of SAMPLES random keys, the key that was read first is dropped.
  */
 export class KnownKeys<K extends Key> {
   readonly #max: number
@@ -37,7 +37,7 @@ export class KnownKeys<K extends Key> {
     return (this.#ofLedger.get(ledgerId) ?? []).map(({ key }) => key)
   }
 
-  /** Adds a key, or replaces the one with the same hash. */
+  /** Adds a key. A key with the same hash is replaced. */
   set(key: K): void {
     const known = this.#byHash.get(key.hash)
     if (known) {
@@ -72,7 +72,7 @@ export class KnownKeys<K extends Key> {
     if (ofLedger.length === 0) this.#ofLedger.delete(ledgerId)
   }
 
-  /** Drops one key, to make room for a key of the ledger. */
+  /** Drops one key, so that a key of the ledger can be added. */
   #dropOne(ledgerId: Uuid): void {
     const own = this.#ofLedger.get(ledgerId)
     const share = this.#max / (this.#ofLedger.size + (own ? 0 : 1))

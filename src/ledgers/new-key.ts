@@ -14,7 +14,7 @@ export type NewKey = {
   readonly expiresAt: string | null
 }
 
-/** Makes a key with its first secret, and the entry that records it. */
+/** Makes an API key with its first secret, and the entry that records the key. */
 export function makeKey(
   keyMac: KeyMac,
   of: {
@@ -57,7 +57,10 @@ export function makeKey(
   }
 }
 
-/** Creation and revocation of a key have the same digest: verifiers compare the two. */
+/**
+ * Returns what the entries about a key have in common. `key-created` and `key-revoked` have the same digest, and
+ * verifiers compare the two.
+ */
 export function aboutKey<Kind extends 'key-created' | 'key-revoked'>(
   kind: Kind,
   keyId: Uuid,

@@ -9,7 +9,7 @@ import type { KeyDeps } from './keys.ts'
 import { makeKey, type NewKey } from './new-key.ts'
 import { SCOPES } from './scopes.ts'
 
-/* Acts of the operator on ledgers. Their entries have the actor `system`. */
+/* Changes that the operator makes to ledgers. The actor of their entries is `system`. */
 
 export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uuid): Promise<LedgerSummaryRow> {
   const summary = await findLedgerSummary(deps.readPool, ledgerId)
@@ -17,7 +17,7 @@ export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uuid): Promise<L
   return summary
 }
 
-/** Freezes or unfreezes a ledger. A frozen ledger can be read and takes no entries. */
+/** Freezes or unfreezes a ledger. A frozen ledger can be read but accepts no entries. */
 export async function setFrozen(deps: KeyDeps, ledgerId: Uuid, frozen: boolean): Promise<LedgerSummaryRow> {
   await setLedgerFrozen(deps.readPool, ledgerId, frozen)
   const summary = await getLedgerSummary(deps, ledgerId)
@@ -28,8 +28,8 @@ export async function setFrozen(deps: KeyDeps, ledgerId: Uuid, frozen: boolean):
 }
 
 /**
- * Makes a key with all scopes, for a ledger whose keys are lost. Its agent is named `agentName`, registered if
- * needed. The lost keys stay valid: revoke them with the new one.
+ * Makes a key with all scopes, for a ledger whose keys are lost. The key belongs to the agent `agentName`, which is
+ * registered if it does not exist. The lost keys stay valid, so they should be revoked with the new key.
  */
 export async function reissueKey(
   deps: KeyDeps,
@@ -52,7 +52,7 @@ export async function reissueKey(
   return made
 }
 
-/** Returns `system` as author: it acts for the operator in the ledger's own chain. */
+/** Returns an author with the agent `system`, which acts for the operator in the ledger's chain. */
 export async function systemAuthor(deps: KeyDeps, ledgerId: Uuid): Promise<Author> {
   const { issuer } = await getLedgerSummary(deps, ledgerId)
   const envelopeKid = (await findEnvelopeKid(deps.readPool, ledgerId))!

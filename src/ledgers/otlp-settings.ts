@@ -1,10 +1,13 @@
 /** Which spans and logs an API key accepts, and what is stored of them (docs/integrations/otlp.md). */
 export type OtlpSettings = {
-  /** Only spans and logs of agents, or all. */
+  /** Which spans and logs are accepted: only those of agents, or all. */
   readonly take: 'agents' | 'all'
-  /** Attributes with content are stored as digests, or unchanged. */
+  /** How attributes with content are stored: as digests, or unchanged. */
   readonly content: 'digest' | 'keep'
-  /** Whether the exporter is told about the spans and logs that were not accepted. */
+  /**
+   * Whether spans and logs that were not accepted are reported to the exporter (`reject`) or silently left out
+   * (`drop`).
+   */
   readonly rest: 'reject' | 'drop'
 }
 

@@ -6,9 +6,9 @@ import { PUBLIC_LEDGERS_AGE_MS_MAX } from './limits.ts'
 type Read = { readonly beganAtMs: number; readonly ledgers: Promise<ReadonlySet<Uuid>> }
 
 /**
- * All ledgers whose tiles are public, read again after 5 s. A reader without a key can name any ledger, so an unknown
- * id costs no query. When each id was looked up, a flood of unknown ones used up the look-ups of newly public
- * ledgers. The clock MUST never go back.
+ * All ledgers whose tiles are public. The list is read again after 5 s. A reader without a key can name any ledger,
+ * so looking up an unknown id must not need a query. When each id was looked up separately, a flood of unknown ids
+ * used up the look-ups, and newly public ledgers were not found. The clock MUST never go back.
  */
 export class PublicLedgers {
   readonly #pool: pg.Pool
@@ -24,7 +24,7 @@ export class PublicLedgers {
     return (await this.#ledgers()).has(ledgerId)
   }
 
-  /** Drops the list, because a ledger was changed here. */
+  /** Drops the list. Called when this server changed a ledger. */
   forget(): void {
     this.#read = null
   }
@@ -35,7 +35,7 @@ export class PublicLedgers {
       return this.#read.ledgers
     const read = { beganAtMs, ledgers: listPublicLedgers(this.#pool) }
     this.#read = read
-    // A failed read is not cached. Its callers get the error.
+    // A failed read is not cached. The callers that wait for it get the error.
     read.ledgers.catch(() => {
       if (this.#read === read) this.#read = null
     })

@@ -3,14 +3,14 @@ import { RATE_LIMIT_BUCKETS_MAX } from './limits.ts'
 
 export type { RateLimit }
 
-/** Tolerance for rounding errors, which must not refuse the last request of a burst. */
+/** Tolerance for rounding errors. Without it, the last request of a burst could be refused. */
 const ROUNDING_MS = 0.001
 
-/** State of a limit after a charge. `remaining`: requests that it would accept at once. */
+/** State of a limit after a charge. `remaining`: number of requests that the limit would accept at once. */
 export type RateLimitState = {
   readonly limit: RateLimit
   readonly remaining: number
-  /** Time until the whole burst is available again. */
+  /** Time after which the whole burst is available again. */
   readonly fullInMs: number
 }
 
@@ -18,7 +18,7 @@ type Charge =
   | { readonly allowed: true; readonly states: readonly RateLimitState[] }
   | { readonly allowed: false; readonly states: readonly RateLimitState[]; readonly retryAfterMs: number }
 
-/** A limited caller. `name`: kind of the limit, as in the headers. `id`: unique within a kind. */
+/** A caller with a limit. `name`: kind of the limit, as in the headers. `id`: unique within that kind. */
 export type Limited = {
   readonly name: string
   readonly id: string
@@ -28,14 +28,15 @@ export type Limited = {
 type Bucket = { readonly limit: RateLimit; fullAtMs: number }
 
 /**
- * Token buckets, stored as the time at which each is full again (GCRA): one number each, and no timers. They are
- * local to the process: behind N servers a client gets up to N times its limit. The clock MUST never go back.
+ * Token buckets. For each bucket, only the time at which it is full again is stored (GCRA), so it is one number and
+ * needs no timer. Buckets are local to the process: behind N servers, a client gets up to N times its limit. The
+ * clock MUST never go back.
  */
 export class RateLimits {
   readonly #now: () => number
   /**
-   * By kind, because a ledger makes keys and peerings: these must not push out the bucket of its own limit, which the
-   * operator has set.
+   * Buckets by kind of limit, each kind with a maximum of its own. A ledger can make any number of keys and peerings.
+   * Their buckets must not push out the bucket of the ledger's own limit, which the operator has set.
    */
   readonly #buckets = new Map<string, Map<string, Bucket>>()
 
@@ -43,7 +44,7 @@ export class RateLimits {
     this.#now = now
   }
 
-  /** Takes one request from every bucket, or none from any. */
+  /** Takes one request from every bucket. If one bucket does not allow it, takes nothing from any bucket. */
   charge(limited: readonly Limited[]): Charge {
     const nowMs = this.#now()
     const buckets = limited.map((one) => this.#bucketOf(one))
@@ -57,7 +58,10 @@ export class RateLimits {
     return allowed ? { allowed, states } : { allowed, states, retryAfterMs }
   }
 
-  /** Takes more for an accepted request. This may leave a debt, and delays later requests. */
+  /**
+   * Takes more from the buckets for a request that was already accepted. This may overdraw a bucket, and so delays
+   * later requests.
+   */
   chargeMore(limited: readonly Limited[], requests: number): void {
     for (const one of limited) take(this.#bucketOf(one), requests, this.#now())
   }
@@ -67,7 +71,7 @@ export class RateLimits {
     this.#buckets.set(name, buckets)
     const known = buckets.get(id)
     if (known && isSame(known.limit, limit)) return known
-    // The oldest bucket is dropped, which only restores its burst.
+    // The oldest bucket is dropped. Its owner only gets its whole burst back.
     if (buckets.size >= RATE_LIMIT_BUCKETS_MAX) buckets.delete(buckets.keys().next().value!)
     const bucket = { limit, fullAtMs: 0 }
     buckets.set(id, bucket)

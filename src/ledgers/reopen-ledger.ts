@@ -9,7 +9,7 @@ import type { KeyDeps } from './keys.ts'
 import { readDefinition } from './ledger-definition.ts'
 import { getLedgerSummary, systemAuthor } from './operate-ledger.ts'
 
-/** Returns the ledger's open closure, or else its last one. */
+/** Returns the ledger's open closure. If there is none, returns its last closure. */
 export async function getClosure(deps: KeyDeps, ledgerId: Uuid): Promise<Closure> {
   const closure = await findClosure(deps.readPool, ledgerId)
   if (closure) return closure
@@ -18,8 +18,9 @@ export async function getClosure(deps: KeyDeps, ledgerId: Uuid): Promise<Closure
 }
 
 /**
- * Reopens a ledger that was found to be an older backup of itself, by an entry with the published head and the one
- * found. `known`, repeated by the operator, acknowledges the loss. A repeated call returns the first result.
+ * Reopens a ledger that was found to be an older backup of itself. It appends an entry that states both heads: the
+ * published one, and the one that was found in the database. `known`: the published head. The operator repeats it to
+ * acknowledge that entries are lost. A repeated call returns the first result.
  */
 export async function reopenLedger(
   deps: KeyDeps,
@@ -41,7 +42,7 @@ export async function reopenLedger(
     readFirstEntries(deps.readPool, [ledgerId]),
   ])
   const { digest, issuer } = readDefinition(ledgerId, first!, findKey)
-  // The chain cannot grow while the ledger is closed: this entry is the next one, or is refused.
+  // While the ledger is closed, its chain cannot grow. So this entry is either the next one or refused.
   await administer(
     deps,
     { ...author, issuer },
@@ -56,8 +57,8 @@ export async function reopenLedger(
 }
 
 /**
- * Throws unless this deployment has the ledger's private keys. A ledger that was restored from an archive may be of
- * another deployment.
+ * Throws unless this deployment has the ledger's private keys. A ledger that was restored from an archive may belong
+ * to another deployment.
  */
 async function refuseWithoutKeys(deps: KeyDeps, ledgerId: Uuid): Promise<void> {
   const { envelope, note } = await findOwnKeys(deps.readPool, ledgerId)

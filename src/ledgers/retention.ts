@@ -15,17 +15,17 @@ import { formatId, type Uuid } from '../proof/ids.ts'
 import { administerLedger } from './administer-ledger.ts'
 import type { AdministerDeps } from './administration.ts'
 
-/* Rules of retention and legal holds, which an agent sets by an entry. */
+/* Sets rules of retention and legal holds of a ledger. Each change is an entry that an agent makes. */
 
 type RetentionDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly retentionDaysMin: number }
 
-/** `days`: null means for ever. */
+/** `days`: null means forever. */
 export type RuleRequest = Selector & { readonly days: number | null; readonly basis: string }
 export type HoldRequest = Selector & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
 
 /**
- * Sets how long records are kept from now on. A longer time applies to all of them, a shorter one only to new ones.
- * Throws `invalid_request` for fewer days than the deployment allows.
+ * Sets how long records are stored. A longer time than before applies to all records, a shorter time only to new
+ * records. Throws `invalid_request` if the deployment requires more days.
  */
 export async function setRule(deps: RetentionDeps, author: Author, request: RuleRequest): Promise<RuleRow> {
   const { days, basis, type, agentId } = request
@@ -49,7 +49,7 @@ export async function setRule(deps: RetentionDeps, author: Author, request: Rule
 }
 
 /**
- * Sets a legal hold on the records that match all criteria: none of their documents is erased until the hold is
+ * Sets a legal hold on the records that match all criteria. None of their documents can be erased until the hold is
  * lifted.
  */
 export async function setHold(deps: RetentionDeps, author: Author, request: HoldRequest): Promise<HoldRow> {
@@ -68,8 +68,8 @@ export async function setHold(deps: RetentionDeps, author: Author, request: Hold
 }
 
 /**
- * Throws `too_many` where the database would, as far as this can be seen beforehand. A batch that the database
- * refuses is repeated in halves.
+ * Throws `too_many` if the database would refuse the entry because of a limit. The database has the final decision,
+ * but if it refuses, the whole batch is repeated in halves. So the limits are checked before.
  */
 async function refuseTooMany(
   { readPool }: RetentionDeps,

@@ -10,17 +10,17 @@ import { aboutKey } from './new-key.ts'
 
 type KeysRevoked = {
   readonly key: KeyRow
-  /** An earlier request with the same Idempotency-Key did it. */
+  /** True if an earlier request with the same Idempotency-Key revoked the key. */
   readonly replayed: boolean
   readonly alsoRevoked: readonly Uuid[]
-  /** True if further keys that it made are still valid. */
+  /** True if further keys that the key made are still valid. */
   readonly hasMore: boolean
 }
 
 /**
- * Revokes the key, and with `alsoMade` all keys that it made, directly or indirectly. This server refuses them at
- * once, the others within seconds. A thief may make another key within these seconds. A repeated call finds that key,
- * so the first key may be revoked already.
+ * Revokes the key. With `alsoMade`, also revokes all keys that it made, directly or indirectly. This server refuses
+ * these keys at once, other servers within seconds. Within these seconds a thief may make another key. A repeated
+ * call finds it, so with `alsoMade` the first key may already be revoked.
  */
 export async function revokeKey(
   deps: KeyDeps,
@@ -30,12 +30,13 @@ export async function revokeKey(
 ): Promise<KeysRevoked> {
   const row = await getKey(deps, caller, keyId)
   const isRevoked = row.revokedAt !== null
-  // With an Idempotency-Key the database decides: this very request may have revoked the key.
+  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
+  // revoked the key.
   if (isRevoked && !alsoMade && idempotency === null)
     throw new ApiError('already_ended', `${formatId('key', keyId)} was already revoked`)
   const replayed = isRevoked && alsoMade ? false : await append(deps, caller, row, idempotency)
   deps.callers.forget(caller.ledgerId)
-  // The key itself comes first, so that keys that it makes meanwhile are found too.
+  // The key itself is revoked first. So a key that it makes just before is found by the search after it.
   const made = alsoMade ? await findMade(deps, caller.ledgerId, keyId) : { keys: [], hasMore: false }
   const done = await Promise.all(made.keys.map((id) => revokeUnlessEnded(deps, caller, id)))
   deps.callers.forget(caller.ledgerId)
@@ -47,13 +48,14 @@ export async function revokeKey(
   }
 }
 
-/** Returns the valid keys that the key made, directly or indirectly, in the order of creation. */
+/** Returns the valid keys that the key made, directly or indirectly, in the order of their creation. */
 async function findMade(
   { readPool }: KeyDeps,
   ledgerId: Uuid,
   keyId: Uuid,
 ): Promise<{ readonly keys: readonly Uuid[]; readonly hasMore: boolean }> {
-  // A key is created after its maker, so one pass in this order sees makers first, however deep they are nested.
+  // A key is created after the key that made it. So one pass in the order of creation finds all of them, however deep
+  // they are nested.
   const makers = new Set([keyId])
   const keys: Uuid[] = []
   let afterSeq = -1
@@ -71,7 +73,7 @@ async function findMade(
   }
 }
 
-/** Returns false if the key was revoked before. */
+/** Revokes a key. Returns false if the key was already revoked. */
 async function revokeUnlessEnded(deps: KeyDeps, caller: Caller, keyId: Uuid): Promise<boolean> {
   try {
     await append(deps, caller, await getKey(deps, caller, keyId), null)
@@ -82,7 +84,7 @@ async function revokeUnlessEnded(deps: KeyDeps, caller: Caller, keyId: Uuid): Pr
   }
 }
 
-/** Returns whether the entry was replayed. */
+/** Appends the revocation of a key. Returns whether an earlier request had appended it. */
 async function append(
   deps: KeyDeps,
   caller: Caller,

@@ -18,7 +18,10 @@ import type { Caller } from './caller.ts'
 
 type SigningKeyDeps = AgentDeps & { readonly envelopeKeys: EnvelopeKeys }
 
-/** Signatures and `spki` in base64. `endorsement`: by a current key of the agent; absent for its first key. */
+/**
+ * A new signing key. Signatures and `spki` are in base64. `endorsement`: signature by a current key of the agent;
+ * absent for the agent's first key.
+ */
 type NewSigningKey = {
   readonly alg: SignatureAlgorithm
   readonly spki: string
@@ -30,9 +33,9 @@ type NewSigningKey = {
 type SigningKeyWritten = { readonly key: SigningKeyRow; readonly replayed: boolean }
 
 /**
- * Registers a key. Whoever manages agents may register the first one. Each further one needs a signature by a key
- * that the agent has, which the database checks. Throws `key_proof_refused`, `endorsement_needed`,
- * `signing_key_exists`.
+ * Registers a key. An agent's first key can be registered by whoever manages agents. Each further key needs a
+ * signature by a current key of the agent, which the database checks. Throws `key_proof_refused`,
+ * `endorsement_needed`, `signing_key_exists`.
  */
 export async function registerSigningKey(
   deps: SigningKeyDeps,
@@ -65,7 +68,7 @@ export async function registerSigningKey(
   return { key: await getSigningKey(deps, caller, agentId, kid), replayed }
 }
 
-/** Revokes a key: it may sign no later entries. Its earlier entries stay valid. */
+/** Revokes a key. Entries that it signs later are refused. Its earlier entries stay valid. */
 export async function revokeSigningKey(
   deps: SigningKeyDeps,
   caller: Caller,
@@ -75,7 +78,8 @@ export async function revokeSigningKey(
 ): Promise<SigningKeyWritten> {
   const key = await getSigningKey(deps, caller, agentId, kid)
   requireMayChange(caller, agentId, true)
-  // With an Idempotency-Key the database decides: this very request may have revoked the key.
+  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
+  // revoked the key.
   if (key.revokedAt !== null && idempotency === null)
     throw new ApiError('already_ended', `the key ${kid} was already revoked`)
   const about = await aboutKeysOf(deps, caller, agentId, 'agent-key-revoked')
@@ -84,7 +88,10 @@ export async function revokeSigningKey(
   return { key: await getSigningKey(deps, caller, agentId, kid), replayed }
 }
 
-/** An agent may change its own keys once it has one. Other callers need the scope. */
+/**
+ * Throws unless the caller may change the agent's keys. An agent that has a key may change its own keys. All other
+ * callers need the scope.
+ */
 function requireMayChange(caller: Caller, agentId: Uuid, isOfOwnKey: boolean): void {
   if (caller.scopes.has('agents:manage') || (isOfOwnKey && caller.agentId === agentId)) return
   throw new ApiError('forbidden', `the API key ${caller.key} lacks the scope agents:manage`, {
@@ -92,7 +99,10 @@ function requireMayChange(caller: Caller, agentId: Uuid, isOfOwnKey: boolean): v
   })
 }
 
-/** Entries about an agent's keys have the digest of its registration: verifiers compare the two. */
+/**
+ * Returns what entries about an agent's keys have in common. They have the digest of the agent's registration, and
+ * verifiers compare the two.
+ */
 async function aboutKeysOf<Kind extends 'agent-key-registered' | 'agent-key-revoked'>(
   { readPool }: SigningKeyDeps,
   { ledgerId }: Caller,

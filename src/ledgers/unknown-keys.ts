@@ -3,10 +3,12 @@ import type { Uuid } from '../proof/ids.ts'
 type Read = { readonly ledgerId: Uuid; readonly readAtMs: number }
 
 /**
- * Texts that look like keys but are unknown, by hash. Stores `max` at most, and always the newest half of that. There
- * are two generations: when the young one is full, the old one is dropped as a whole. Anybody can send new ones.
- * (With a Map whose first member is deleted for each new one, each deletion skips all earlier ones: 15 to 21 us
- * instead of 0.6.)
+ * Texts that look like keys but are unknown, by hash. Anybody can send new ones, so at most `max` are stored. They
+ * are stored in two generations. When the young generation is full, the old one is dropped as a whole. So at least
+ * the newest `max` / 2 texts are always stored.
+ *
+ * Rejected alternative: one Map whose first member is deleted for each new text. Each deletion has to skip all
+ * earlier deleted members, and takes 15 to 21 us instead of 0.6 us.
  */
 export class UnknownKeys {
   readonly #max: number

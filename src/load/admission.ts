@@ -30,10 +30,7 @@ const LIMITS = {
   sliceBytesMax: SLICE_BYTES_MAX,
 }
 
-/**
- * Serving a request costs about 150 µs of CPU, refusing one about 30 µs. One served request costs as much as five
- * refusals.
- */
+/** Number of refusals that cost as much CPU as serving one request: about 30 µs each, against 150 µs. */
 const REFUSALS_PER_REQUEST = 5
 
 type WaitingRequest = {
@@ -45,21 +42,21 @@ type WaitingRequest = {
 }
 
 /**
- * Limits how many requests a process works on, and decides when each one begins.
+ * Limits how many requests a process works on, and decides when each request begins.
  *
  * A request beyond REQUESTS_UNDER_WAY_MAX would wait for the processor and delay all others by as much. Without the
- * limit every request would take as long as clients are willing to wait. So further requests are refused at once,
- * except for bursts (request-slots.ts). Reads have limits of their own. More reads are accepted while they are cheap: a read
- * takes a fraction of a write's time, and a server at its limit of writes can still answer reads.
+ * limit, every request would take as long as clients are willing to wait. So further requests are refused at once,
+ * except for bursts (request-slots.ts). Reads have limits of their own. More reads are accepted while reads are
+ * cheap: a read takes a fraction of a write's time, and a server at its limit of writes can still answer reads.
  *
- * Accepted requests begin a few at a time, in each slice of the event loop, because the server sees new requests,
- * which it may have to refuse, only when the slice ends. (256 requests that all begin at once make slices of 50 ms.)
- * They begin round-robin by owner: a request of a quiet owner begins in the next slice, however many requests of a
- * busy owner wait.
+ * In each slice of the event loop only a few accepted requests begin. The server sees new requests, some of which it
+ * must refuse, only after the slice. (If 256 requests begin at once, a slice takes 50 ms.) Requests begin round-robin
+ * by owner. So the request of an owner with few requests begins in the next slice, however many requests of another
+ * owner wait.
  *
- * An owner is a ledger, the operator, or all peers of a ledger, each proven (src/http/connections/prove.ts). All
- * other requests belong to UNPROVEN, which has limits of its own. An unproven request never causes the refusal of a
- * proven one.
+ * An owner is a ledger, the operator, or all peers of a ledger, if the sender has proved it
+ * (src/http/connections/prove.ts). All other requests belong to UNPROVEN, which has limits of its own. An unproven
+ * request never causes the refusal of a proven request.
  */
 export class Admission {
   readonly #slots: Readonly<Record<RequestKind, RequestSlots>>
@@ -68,11 +65,11 @@ export class Admission {
   readonly #limits: typeof LIMITS
   readonly #observeWait: (ms: number) => void
   readonly #waiting = new FairQueue<WaitingRequest>()
-  /** Without requests of UNPROVEN. */
+  /** Number of waiting requests, without those of UNPROVEN. */
   readonly #waitingOf: Record<RequestKind, number> = { reads: 0, writes: 0 }
   #refusedBefore = 0
 
-  /** `observeWait` is called with the time that each request waited before it began. */
+  /** `observeWait` is called for each request that begins, with the time that the request waited. */
   constructor(now: () => number, limits = LIMITS, observeWait: (ms: number) => void = () => {}) {
     this.#now = now
     this.#limits = limits
@@ -85,14 +82,17 @@ export class Admission {
   }
 
   /**
-   * Returns whether one more request may come. MUST be followed by `begin` if it returns true. `owner`: proven, or
-   * UNPROVEN.
+   * Returns whether one more request is accepted. If it returns true, the caller MUST call `begin`. `owner`: a proven
+   * owner, or UNPROVEN.
    */
   admits(kind: RequestKind, owner: string): boolean {
     return this.#slotsOf(kind, owner).admits(owner)
   }
 
-  /** Queues the request, and calls `begin` in one of the next slices. `bytes`: size of its body, as far as known. */
+  /**
+   * Queues the request, and calls `begin` in one of the next slices. `bytes`: size of the request's body, as far as
+   * it is known.
+   */
   begin(kind: RequestKind, bytes: number, owner: string, begin: () => void): void {
     this.#slotsOf(kind, owner).enter(owner)
     const isFirst = this.#waiting.size === 0
@@ -102,7 +102,8 @@ export class Admission {
   }
 
   /**
-   * Counts the request, whose body has arrived whole and whose caller is permitted. MUST be followed by one `leave`.
+   * Counts a request that begins without waiting. Its body has arrived whole and its caller has been authenticated.
+   * The caller MUST call `leave` once afterwards.
    */
   enter(kind: RequestKind, owner: string): void {
     this.#slotsOf(kind, owner).enter(owner)
@@ -114,7 +115,7 @@ export class Admission {
     slots.answer()
   }
 
-  /** Requests that are being served, or begin soon. */
+  /** Requests that are being served or will begin soon. */
   get underWay(): number {
     return this.#slots.reads.taken + this.#slots.writes.taken + this.#unproven.taken
   }
@@ -138,7 +139,8 @@ export class Admission {
 
   readonly #beginSome = (): void => {
     let bytes = 0
-    // If refusals took up the last slice, as much work for accepted requests is added to this one.
+    // Refusals since the last slice took time from accepted requests. So this slice begins as many more requests as
+    // those refusals cost.
     const { refused } = this
     const max = this.#limits.perSliceMax + Math.floor((refused - this.#refusedBefore) / REFUSALS_PER_REQUEST)
     this.#refusedBefore = refused

@@ -6,13 +6,13 @@ import {
 } from './limits.ts'
 import { Shares } from './shares.ts'
 
-/** Memory that a process uses because clients read or send slowly. */
+/** Limits of memory that a process uses because clients read or send slowly. */
 export type ByteBudgets = {
   /** Answers to GET that clients have not read yet, and pending bytes of streams. */
   readonly reads: Shares
-  /** All other answers. A separate budget, so that readers cannot block writers. */
+  /** All other answers. They have a separate budget, so that readers cannot block writers. */
   readonly writes: Shares
-  /** Bodies that are arriving, or have not been processed yet. */
+  /** Bodies that are arriving or have not been processed yet. */
   readonly bodies: Shares
 }
 
@@ -24,7 +24,10 @@ export function makeByteBudgets(): ByteBudgets {
   }
 }
 
-/** Limits bytes that are buffered for clients, by owner: a ledger, the peers of a ledger, or the operator. */
+/**
+ * Makes a limit for bytes that are buffered for clients, by owner. An owner is a ledger, the peers of a ledger, or
+ * the operator.
+ */
 export function makeByteBudget(max: number): Shares {
   return new Shares({ rule: 'rest', max, unprovenMax: max * UNPROVEN_BYTES_SHARE })
 }

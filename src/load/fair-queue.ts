@@ -1,9 +1,13 @@
 /**
- * Queue of items by owner, round-robin. The items of one owner keep their order. An owner with a thousand items
- * delays another owner's first item by one. Pure. Callers MUST bound what they add (shares.ts).
+ * Queue of items by owner, round-robin. The items of one owner stay in order. However many items one owner has, it
+ * delays another owner's first item by only one item. The class is pure. Callers MUST limit what they add
+ * (shares.ts).
  */
 export class FairQueue<T> {
-  /** Owners in round-robin order, the next one first. No owner's queue is empty. */
+  /**
+   * Queues of the owners in round-robin order, starting with the next owner. An owner with an empty queue is not
+   * listed.
+   */
   readonly #queues = new Map<string, T[]>()
   #size = 0
 
@@ -20,8 +24,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * Owners in round-robin order. If `take` moves an owner to the end during the iteration, that owner is visited
-   * again.
+   * Owners in round-robin order, with their items. If `take` moves an owner to the end during the iteration, the
+   * iteration visits that owner again.
    */
   entries(): Iterable<[owner: string, items: readonly T[]]> {
     return this.#queues
@@ -45,7 +49,7 @@ export class FairQueue<T> {
     return item
   }
 
-  /** Takes the first item of the first owner that `may` accepts. null: there is none. */
+  /** Takes the first item of the first owner that `may` accepts. Returns null if no owner is accepted. */
   next(may: (owner: string, first: T) => boolean = () => true): T | null {
     for (const [owner, [first]] of this.#queues) if (may(owner, first!)) return this.take(owner)
     return null

@@ -1,25 +1,31 @@
 import { Shares } from './shares.ts'
 
-/** How often the limit is computed anew. */
+/** How often the limit is adjusted. */
 const COUNT_EVERY_MS = 250
 
 type SlotLimits = {
   readonly underWayMax: number
-  /** Raises the limit to as many requests as are answered in `waitMs`, up to `max`. Absent: the limit is fixed. */
+  /**
+   * Raises the limit to the number of requests that are answered in `waitMs`, but at most to `max`. Absent: the limit
+   * is fixed.
+   */
   readonly fast?: { readonly max: number; readonly waitMs: number }
   readonly burstMax: number
   readonly burstPerSecond: number
 }
 
 /**
- * Limit of requests under way, shared equally among owners (shares.ts). Without shares, requests that wait for
- * something other than the processor, such as their ledger's share of time for its types, would take the whole limit
- * at ten requests a second.
+ * Limit of requests under way, shared equally among owners (shares.ts).
  *
- * Bursts are accepted beyond the limit. Requests that arrive together at an idle server are served in a fraction of a
- * second. Bursts draw from a token bucket that refills slowly, so a lasting load stays within the limit.
+ * Without shares, one ledger could use the whole limit with ten requests a second, if these requests wait for
+ * something other than the processor. An example is the ledger's share of time for its types.
  *
- * With `fast`, the limit grows where requests are cheap: as many are accepted as the server answers within `waitMs`.
+ * Bursts are accepted beyond the limit, because requests that arrive together at an idle server are served in a
+ * fraction of a second. Bursts draw from a token bucket that refills slowly, so a lasting load stays within the
+ * limit.
+ *
+ * With `fast`, the limit grows while requests are cheap: as many requests are accepted as the server answers within
+ * `waitMs`.
  */
 export class RequestSlots {
   readonly #now: () => number
@@ -41,7 +47,7 @@ export class RequestSlots {
     this.#filledAtMs = now()
   }
 
-  /** Returns whether one more request may come. Counts a refusal if not. */
+  /** Returns whether one more request is accepted. If not, counts a refusal. */
   admits(owner: string): boolean {
     this.#adjustLimit()
     if (this.#shares.hasRoom(owner) || this.#takeBurst()) return true
@@ -49,7 +55,7 @@ export class RequestSlots {
     return false
   }
 
-  /** MUST be followed by one `leave`. */
+  /** Counts a request of the owner. The caller MUST call `leave` once afterwards. */
   enter(owner: string): void {
     this.#shares.take(owner)
   }
@@ -58,7 +64,7 @@ export class RequestSlots {
     this.#shares.release(owner)
   }
 
-  /** Counts that a request which left has been answered. */
+  /** Counts an answered request. The limit of `fast` depends on this number. */
   answer(): void {
     this.#answered++
   }
@@ -71,7 +77,10 @@ export class RequestSlots {
     return this.#refused
   }
 
-  /** Sets the limit from recent answers: half the weight is on the last period, the rest on those before. */
+  /**
+   * Sets the limit to the mean of the old limit and the number of requests that the last period could answer within
+   * `waitMs`.
+   */
   #adjustLimit(): void {
     const { fast, underWayMax } = this.#limits
     if (!fast) return

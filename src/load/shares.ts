@@ -3,30 +3,31 @@ import { UNPROVEN } from './unproven.ts'
 /**
  * How owners share a resource (docs/operate/capacity.md#how-a-server-is-shared).
  *
- * - `equal`: an owner may take while anything is left. When nothing is left, an owner below an equal share may still
- *   take, so the total is exceeded a little. For work whose amount is bounded elsewhere too, such as requests.
+ * - `equal`: an owner may take while anything is left. When nothing is left, an owner that has less than an equal
+ *   share may still take, so the total is exceeded a little. This rule is for work that has another limit too, such
+ *   as requests.
  * - `rest`: an owner may have `ofRest` of what the other owners leave (the dynamic thresholds of Choudhury and
- *   Hahne). Something is always left for an owner that has little, and the total is never exceeded. For memory and
- *   sockets. (With `equal`, ten owners that came one after the other had three times the total.)
+ *   Hahne). Something is always left for an owner that has little, and the total is never exceeded. This rule is for
+ *   memory and sockets. With `equal`, ten owners that came one after the other took three times the total.
  */
 export type ShareLimits = {
   readonly rule: 'equal' | 'rest'
   /** Limit of all proven owners together. */
   readonly max: number
-  /** Default: half. An owner that is alone has half of the total; two owners have a third each. */
+  /** Default: half. If there is only one owner, it gets half of the total. Two owners get a third each. */
   readonly ofRest?: number
-  /** Limit of one owner, however much is left. */
+  /** Limit of one owner, even if more is left. */
   readonly ofOwnerMax?: number
-  /** Limit of all unproven callers together, in addition to `max`. Default: 0. */
+  /** Limit of all unproven callers together. It is not taken from `max`. Default: 0. */
   readonly unprovenMax?: number
 }
 
-/** Returns the most that an owner may have by the rule `rest`, when the others have `ofOthers` of `max`. */
+/** Returns the most that an owner may have by the rule `rest`. `ofOthers`: how much of `max` the other owners have. */
 export function restOf(max: number, ofOthers: number, ofRest = 1 / 2): number {
   return Math.ceil((max - ofOthers) * ofRest)
 }
 
-/** Counts by owner. An owner whose count is zero is forgotten. */
+/** Counts by owner. An owner whose count becomes zero is removed. */
 export class Counts {
   readonly #ofOwner = new Map<string, number>()
   #total = 0
@@ -43,7 +44,7 @@ export class Counts {
     return this.#ofOwner.get(owner) ?? 0
   }
 
-  /** `count` may be negative. */
+  /** Changes an owner's count. `count` may be negative. */
   add(owner: string, count: number): void {
     const own = this.of(owner) + count
     if (own === 0) this.#ofOwner.delete(owner)
@@ -53,15 +54,15 @@ export class Counts {
 }
 
 /**
- * A resource that owners share: requests, bytes, open answers. Each owner MUST be proven, or be UNPROVEN. An invented
- * owner would take from the shares of others.
+ * A resource that owners share, such as requests, bytes or open answers. Each owner MUST be proven or be UNPROVEN.
+ * Otherwise an attacker could invent owners and so take from the shares of others.
  */
 export class Shares {
   readonly #limits: ShareLimits
   readonly #counts = new Counts()
   #unproven = 0
   #refused = 0
-  /** May change at any time. */
+  /** Limit of all proven owners together. It may be changed at any time. */
   max: number
 
   constructor(limits: ShareLimits) {
@@ -82,7 +83,7 @@ export class Shares {
     return owner === UNPROVEN ? this.#unproven : this.#counts.of(owner)
   }
 
-  /** Returns whether the owner may take `count` more. Counts a refusal if not. */
+  /** Returns whether the owner may take `count` more. If not, counts a refusal. */
   admits(owner: string, count = 1): boolean {
     if (this.hasRoom(owner, count)) return true
     this.#refused++
@@ -99,7 +100,7 @@ export class Shares {
     return total + count <= Math.ceil(this.max) || own + count <= this.max / (own === 0 ? owners + 1 : owners)
   }
 
-  /** Counts the amount, whether there is room or not. MUST be followed by `release` of the same amount. */
+  /** Adds the amount, even if the limit is reached. The caller MUST release the same amount later. */
   take(owner: string, count = 1): void {
     this.#add(owner, count)
   }

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SLICE_MS_MAX } from './limits.ts'
 
 /**
- * One slice of the event loop: work may run for SLICE_MS_MAX before others run. Slices are measured by time, because
- * senders choose how long a thousand items take: 10 ms or a second.
+ * One slice of the event loop. Work may run for SLICE_MS_MAX before other work runs. Slices are measured by time, not
+ * by number of items, because senders decide whether a thousand items take 10 ms or a second.
  */
 export class Slice {
   #beganAtMs = performance.now()
@@ -19,9 +19,9 @@ export class Slice {
 }
 
 /**
- * Slices for long work, such as exports. However many exports run, only one of them works in each iteration of the
- * event loop. Without this, a stream whose client reads fast enough never yields, because it never waits for an
- * event.
+ * Slices for long work, such as exports. If many exports run, only one of them works in each iteration of the event
+ * loop. Without this class, a stream whose client reads fast enough would block all others, because it never waits
+ * for an event.
  */
 export class Slices {
   readonly #waiting: (() => void)[] = []

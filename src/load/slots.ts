@@ -2,15 +2,15 @@ import { ApiError } from '../errors.ts'
 import { Shares } from './shares.ts'
 
 /**
- * A third, because each slot may be taken for an hour: twelve owners that take all they can still leave some of a
- * hundred to others.
+ * A third, because a slot may be in use for an hour. If twelve owners take all slots that they can get, some of a
+ * hundred slots are still left for others.
  */
 const OF_REST = 1 / 3
 
 /**
  * Limits long answers of one kind by owner: streams and long polls. An answer that nobody reads stays in memory, and
- * pipelining makes hundreds of them cheap to request. UNPROVEN has as many slots as one ledger, in addition to those
- * of all ledgers.
+ * with pipelining a client can request hundreds of them cheaply. UNPROVEN has as many slots as one ledger. They are
+ * not taken from the slots of the ledgers.
  */
 export class Slots {
   readonly #shares: Shares

@@ -1,5 +1,5 @@
 /**
- * Owner of all requests without proof of their sender, whatever sender they name. Together they have one small quota.
- * Decisions about proven owners do not depend on it.
+ * Owner of all requests whose sender has proved nothing, whatever sender they name. Together they have one small
+ * quota. It never influences decisions about proven owners.
  */
 export const UNPROVEN = 'unproven'

@@ -3,7 +3,8 @@ import { TallystickError } from '../../sdk/errors.ts'
 import { MCP_ANSWER_BYTES_MAX } from './limits.ts'
 
 /**
- * Returns a tool's answer: structured content for programs, and the same as text for clients without support for it.
+ * Returns a tool's answer. It has structured content for programs, and the same content as text for clients that do
+ * not support structured content.
  */
 export function toResult(value: object, note: string | null): CallToolResult {
   const text = JSON.stringify(value)
@@ -21,7 +22,7 @@ export function toError(text: string, note: string | null = null): CallToolResul
   return { ...toContent(text, note), isError: true }
 }
 
-/** Returns the content of an answer: one text each. null is left out. */
+/** Returns the content of an answer: one element for each text. A text that is null is left out. */
 function toContent(...texts: readonly (string | null)[]): CallToolResult {
   return { content: texts.filter((text) => text !== null).map((text) => ({ type: 'text', text })) }
 }

@@ -5,20 +5,20 @@ import { parseJsonText } from '../proof/json/json-text.ts'
 import { quoted } from '../proof/quoted.ts'
 import { MCP_IGNORED_NAMES_MAX } from './limits.ts'
 
-/** Arguments that the tool has, and names of the ignored ones. */
+/** Arguments of a call that the tool knows, and the names of its ignored arguments. */
 export type Arguments = {
   readonly values: Readonly<Record<string, unknown>>
   readonly ignored: readonly string[]
 }
 
 /**
- * Returns the schema of a tool that accepts what clients really send.
+ * Returns a tool's schema that also accepts the mistakes that clients make.
  *
- * - Unknown members are ignored and named in the answer: many clients add some of their own (`toolCallId`,
+ * - Unknown members are ignored and named in the answer. Many clients add members of their own (`toolCallId`,
  *   `sessionId`).
- * - A name that looks like a misspelled argument is refused, because a record cannot be taken back.
- * - A name in `unsupported` is refused: a member of the REST API that the tool does not have.
- * - null for an optional argument means that it is absent.
+ * - A name that looks like a misspelled argument is refused, because a record cannot be undone.
+ * - A name in `unsupported` is refused. It is a member of the REST API that the tool does not have.
+ * - null for an optional argument means that the argument is absent.
  * - A text is converted if the argument is an object, a list, a number or a boolean.
  */
 export function lenientSchema(
@@ -43,7 +43,7 @@ export function lenientSchema(
   }
 }
 
-/** Returns a text for the model that names the ignored members. null: nothing was ignored. */
+/** Returns a text for the model that names the ignored members. Returns null if no member was ignored. */
 export function noteOf(tool: string, input: z.ZodObject, ignored: readonly string[]): string | null {
   if (ignored.length === 0) return null
   const names = ignored.slice(0, MCP_IGNORED_NAMES_MAX).map((name) => quoted(name.slice(0, 64)))
@@ -73,7 +73,10 @@ function convertText(schema: z.ZodType, value: unknown): unknown {
     : value
 }
 
-/** Parses a JSON text. undefined: the text is not JSON, or parsing would not be exact. */
+/**
+ * Parses a JSON text. Returns undefined if the text is not JSON, or if a JavaScript value cannot represent it
+ * exactly.
+ */
 function parsed(text: string): unknown {
   try {
     return parseJsonText(text)
@@ -102,8 +105,8 @@ function misspelledOf(input: z.ZodObject, name: string) {
 }
 
 /**
- * Returns whether two names differ only in case, punctuation and an ending such as `Id`, by one letter, or by two
- * swapped letters.
+ * Returns whether two names are alike. They may differ in case and punctuation, and in one of these: an ending such
+ * as `Id`, one letter, two swapped letters.
  */
 function isAlike(a: string, b: string): boolean {
   const [one, other] = [a, b].map((name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')) as [
@@ -114,22 +117,22 @@ function isAlike(a: string, b: string): boolean {
   return one.length >= ALIKE_CHARS_MIN && (isOneEdit(one, other) || isSwapped(one, other))
 }
 
-/** Removes an ending: `parent` from `parentId`, `idempotency` from `idempotencykey`. */
+/** Removes the ending of a name: `parentid` becomes `parent`, `idempotencykey` becomes `idempotency`. */
 function stem(name: string): string {
   return name.replace(/(?<=.{4})(?:ids?|key|s)$/, '')
 }
 
-/** Returns whether swapping two neighbouring letters of one text makes the other. */
+/** Returns whether the second text is the first one with two neighbouring letters swapped. */
 function isSwapped(a: string, b: string): boolean {
   let at = 0
   while (at < a.length && a[at] === b[at]) at++
   return a.length === b.length && b === a.slice(0, at) + (a[at + 1] ?? '') + a[at]! + a.slice(at + 2)
 }
 
-/** Shorter names are too similar to each other for a comparison. */
+/** Names shorter than this are not compared, because they are too similar to each other. */
 const ALIKE_CHARS_MIN = 5
 
-/** Returns whether one letter more, less or different makes the texts equal. */
+/** Returns whether the texts are equal except for one additional, missing or different letter. */
 function isOneEdit(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false
   let at = 0

@@ -1,19 +1,19 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import type { ProofOptions } from '../../sdk/verify/index.ts'
 
-/** What a session needs to reach its ledger. */
+/** What a session needs to access its ledger. */
 export type McpDeps = {
-  /** Uses the caller's key, so the server decides what the caller may do. */
+  /** Uses the caller's key, so the server decides what the caller is allowed to do. */
   readonly client: Tallystick
-  /** null: unknown, because the server did not report it. */
+  /** The caller's key; null: the server did not report it. */
   readonly key: OwnKey | null
-  /** Trusted keys, given by the user, that proofs are verified with. */
+  /** Trusted keys that the user named. Proofs are verified with them. */
   readonly trust: Pick<ProofOptions, 'kids' | 'noteKey'>
   /** Where proofs are verified, in words for people. */
   readonly verifier: 'this machine' | 'the server'
-  /** Trace of the calls, unless a call has its own. */
+  /** Trace of a call that has no trace of its own. */
   readonly traceparent: string | undefined
-  /** Called with faults of this program. The client learns only that there was a fault. */
+  /** Called with bugs of this program. The client only gets the message that there was a fault. */
   readonly report: (error: unknown) => void
 }
 

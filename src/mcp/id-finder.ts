@@ -1,4 +1,4 @@
-/** JSON-RPC does not limit ids. A longer id is treated as absent. */
+/** JSON-RPC does not limit the length of ids. An id that is longer than this is ignored. */
 const ID_BYTES_MAX = 256
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
@@ -6,20 +6,20 @@ const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b])
 const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x5d])
 
 /**
- * Finds the id of a JSON-RPC message that is too long to be parsed. It reads the bytes in chunks of any size, and
- * stores only names and values of the outermost object, each up to `ID_BYTES_MAX`.
+ * Finds the id of a JSON-RPC message that is too long to be parsed. The bytes may come in chunks of any size. Only
+ * names and values of the outermost object are stored, each up to `ID_BYTES_MAX`.
  */
 export class IdFinder {
   #depth = 0
   #inString = false
   #isEscaped = false
-  /** Bytes of the current name or value at depth 1; null: it is too long, or neither a text nor a number. */
+  /** Bytes of the current name or value at depth 1; null: the value is too long, or neither a text nor a number. */
   #token: number[] | null = []
   #name = ''
   #id: string | number | null = null
   #isRequest = false
 
-  /** Id of the request, or of the answer; null: none was found. */
+  /** Id of the request, or of the answer; null: no id was found. */
   get id(): string | number | null {
     return this.#id
   }

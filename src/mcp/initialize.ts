@@ -2,7 +2,10 @@ import { isInitializeRequest } from '@modelcontextprotocol/server'
 
 export const INVALID_PARAMS = -32602
 
-/** Returns the fault of an invalid `initialize`; null for all other messages. The SDK would report it as an internal error. */
+/**
+ * Returns what is wrong with an `initialize` message; null: it is valid, or the message is another one. Without this
+ * check the SDK would report an internal error.
+ */
 export function refusedInitialize(message: object): string | null {
   const isInitialize = 'method' in message && message.method === 'initialize' && 'id' in message
   return isInitialize && !isInitializeRequest(message)

@@ -1,29 +1,37 @@
 import { IdFinder } from './id-finder.ts'
 
-/** A piece of a stream of lines: a whole line with its end, or a fragment of a line that is too long to buffer. */
+/**
+ * A piece of a stream of lines. It is a whole line with its newline, or a fragment of a line that is too long to
+ * buffer.
+ */
 export type CutLine = {
   readonly bytes: Buffer
-  /** null: a whole line. Fragments of a long line are numbered; `isLast` marks the one with its end. */
+  /**
+   * null: the piece is a whole line. Fragments of a long line are numbered. `isLast` marks the last fragment, which
+   * has the newline.
+   */
   readonly fragment: Fragment | null
 }
 
 export type Fragment = {
   readonly index: number
   readonly isLast: boolean
-  /** Id of the JSON-RPC message, found in the bytes so far; null: none was found. */
+  /** Id of the JSON-RPC message, found in the fragments so far; null: no id was found yet. */
   readonly id: string | number | null
-  /** Whether a `method` was found. Otherwise the id is that of an answer. */
+  /** Whether a `method` was found. If not, the message is an answer, and the id is that of the answered request. */
   readonly isRequest: boolean
 }
 
 export const NEWLINE = 0x0a
 
-/** Cuts a stream into lines. All pieces together are the stream, byte for byte. Buffers at most `lineBytesMax`. */
+/**
+ * Cuts a stream into lines. All pieces together are exactly the bytes of the stream. Buffers at most `lineBytesMax`.
+ */
 export class LineCutter {
   readonly #lineBytesMax: number
   #buffered: Buffer[] = []
   #bufferedBytes = 0
-  /** Fragments of the current line that were returned; 0 while the line may still be whole. */
+  /** Number of fragments of the current line that were returned; 0 while the line may still fit into the buffer. */
   #fragments = 0
   #finder = new IdFinder()
 
@@ -44,7 +52,7 @@ export class LineCutter {
     if (from < chunk.length) yield* this.#take(chunk.subarray(from), false)
   }
 
-  /** Returns the rest of the last line, if it has no end. */
+  /** Returns the rest of the last line if this line has no newline. */
   *end(): Generator<CutLine, void, undefined> {
     if (!this.isAtStart) yield* this.#take(Buffer.alloc(0), true)
   }

@@ -21,11 +21,12 @@ type Id = string | number
 const [PARSE_ERROR, INVALID_REQUEST] = [-32700, -32600]
 
 /**
- * Transport of JSON-RPC messages on standard input and output, one per line. Unlike the SDK's own transport, it
+ * Transport of JSON-RPC messages on standard input and output, one message per line. It differs from the SDK's
+ * transport:
  *
- * - refuses what a JavaScript value cannot represent exactly, with the request's id
- * - stops reading while too many requests are under way
- * - answers all requests that came before the input ended
+ * - It refuses JSON that a JavaScript value cannot represent exactly. The refusal contains the request's id.
+ * - It stops reading while too many requests are under way.
+ * - It answers all requests that came before the input ended.
  */
 export class LineTransport implements Transport {
   onclose?: () => void
@@ -35,9 +36,9 @@ export class LineTransport implements Transport {
   readonly #input: NodeJS.ReadableStream
   readonly #output: NodeJS.WritableStream
   readonly #waiting = new Set<Id>()
-  /** Room for a line of this many bytes, and its end. */
+  /** Cuts the input into lines. One byte more than the limit is for the end of the line. */
   readonly #cutter = new LineCutter(MCP_LINE_BYTES_MAX + 1)
-  /** Lines that were read while the maximum number of requests was under way. */
+  /** Lines that were read while the maximum number of requests was already under way. */
   #ready: string[] = []
   #hasEnded = false
   #isClosed = false
@@ -71,7 +72,7 @@ export class LineTransport implements Transport {
 
   #take(pieces: Iterable<CutLine>): void {
     for (const { bytes, fragment } of pieces) {
-      // Of a line that is too long only the id is known.
+      // If a line is too long, only its id is known.
       if (fragment === null) this.#takeLine(bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes)
       else if (fragment.isLast) this.#refuseLength(fragment.isRequest ? fragment.id : null)
     }
@@ -125,7 +126,7 @@ export class LineTransport implements Transport {
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    // The last line may end with the input.
+    // The last line may have no newline.
     this.#take(this.#cutter.end())
     setTimeout(() => void this.close(), MCP_DRAIN_MS_MAX).unref()
     this.#closeIfDone()
@@ -146,7 +147,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** Thrown for a line that is not a message. The sender gets `code` and `message` as an error. */
+/** Thrown for a line that is not a valid message. The sender gets an error with `code` and `message`. */
 class BadLine extends Error {
   readonly code: number
 
@@ -183,7 +184,10 @@ function parseLine(line: string): JsonValue {
   }
 }
 
-/** Returns the id of a refused message, so that its sender does not wait for an answer; null if it has none. */
+/**
+ * Returns the id of a refused message, or null. With the id, the sender of the message gets the error as its answer
+ * and does not wait.
+ */
 function idOf(line: string): Id | null {
   try {
     const { id } = JSON.parse(line) as { id?: unknown }

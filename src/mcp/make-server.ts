@@ -22,7 +22,7 @@ const TOOLS: readonly Tool[] = [
   cancel,
 ]
 
-/** Makes an MCP server for one connection or request, with the caller's key. It has no state. */
+/** Makes an MCP server for one connection or request. It uses the caller's key and has no state. */
 export function makeMcpServer(deps: McpDeps): McpServer {
   const none = { listChanged: false }
   const server = new McpServer(
@@ -35,7 +35,10 @@ export function makeMcpServer(deps: McpDeps): McpServer {
   return server
 }
 
-/** Names the tools that the key may not use, because they are not listed. */
+/**
+ * Returns the instructions for the model. They name the tools that the key may not use, because those tools are not
+ * listed.
+ */
 function instructionsFor(deps: McpDeps): string {
   const refused = TOOLS.filter((tool) => !isAllowed(tool, deps))
   const scopes = new Set(refused.map((tool) => tool.scopes[0]!))

@@ -2,7 +2,7 @@ import type { McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { isId } from '../proof/ids.ts'
 
-/** Registers prompts, which people select by name. */
+/** Registers prompts. People select a prompt by its name. */
 export function registerPrompts(server: McpServer): void {
   server.registerPrompt(
     'audit_run',
@@ -11,7 +11,8 @@ export function registerPrompts(server: McpServer): void {
       description:
         'Reads all records of one run of agents, verifies them, and reports what is missing or wrong',
       argsSchema: z.object({
-        // These values become part of the prompt. Free text in them would be part of its instructions.
+        // These values become part of the prompt. A free text could contain instructions for the model, so only ids
+        // are accepted.
         record: z
           .string()
           .refine((text) => isId('rec', text), 'must be the id of a record: rec_ and 26 characters')

@@ -140,7 +140,7 @@ export const getHistory = defineTool({
       record,
       ancestors,
       children: { records: children.data, nextCursor: children.nextCursor },
-      // Envelopes are for verifiers, not for models.
+      // Envelopes are left out, because models cannot use them.
       entries: entries.data.map(({ envelope: _envelope, received: _received, ...entry }) => entry),
       nextCursor: entries.nextCursor,
     }

@@ -7,7 +7,7 @@ import { MCP_COMPLETIONS_MAX } from './limits.ts'
 const JSON_TYPE = 'application/json'
 const NOTE_TYPE = 'text/plain'
 
-/** Registers the ledger as resources, which people attach to a conversation. Models call tools. */
+/** Registers the ledger's content as resources, which people attach to a conversation. Models use tools instead. */
 export function registerResources(server: McpServer, deps: McpDeps): void {
   const { client } = deps
   const read = reader(deps)
@@ -75,7 +75,10 @@ export function registerResources(server: McpServer, deps: McpDeps): void {
   }
 }
 
-/** Returns distinct values with this prefix. Returns none if the key may not list them. */
+/**
+ * Returns the distinct values of a list that begin with `value`. Returns an empty list if the key may not read the
+ * list.
+ */
 async function completed(value: string, list: () => Promise<string[]>): Promise<string[]> {
   try {
     return [...new Set(await list())].filter((one) => one.startsWith(value)).slice(0, MCP_COMPLETIONS_MAX)

@@ -5,9 +5,9 @@ import { mapOthers } from '../proof/statement/record-members.ts'
 import { MCP_PAGE_ITEMS_DEFAULT, MCP_PAGE_ITEMS_MAX } from './limits.ts'
 
 /*
- * Arguments and answers of tools, as models see them (arguments.ts accepts what clients really send). These schemas
- * check the form of arguments. The server checks their values, and its errors say what to do. Answers may contain
- * more than described, so that a newer server breaks no client.
+ * Schemas of the arguments and answers of tools, as models see them. (arguments.ts accepts more, because clients make
+ * mistakes.) The schemas check only the form of arguments. The server checks the values, and its errors say what to
+ * do. Answers may contain more members than described here, so that a newer server breaks no client.
  */
 
 export const recordId = z.string().max(100).describe('id of the record (rec_…)')
@@ -30,7 +30,7 @@ export const writeArguments = {
     .optional(),
 }
 
-/** Members for agents that sign for themselves. Tools do not sign. */
+/** Members for agents that sign for themselves. No tool has them, because tools do not sign. */
 export const OWN_SIGNATURE = ['envelope', 'salt'] as const
 
 export const stepArguments = {
@@ -63,7 +63,7 @@ const FORMS = {
   time,
 }
 
-/** Filters of a search. All given filters must match. */
+/** Filters of a search. A record must match all given filters. */
 export const filters = {
   ...(Object.fromEntries(
     FILTER_ENTRIES.map(([name, { form, mcp }]) => {
@@ -74,7 +74,7 @@ export const filters = {
   order: z.enum(['asc', 'desc']).describe('order of the chain; absent: desc, newest first').optional(),
 }
 
-/** Optional members of a record to write (src/proof/statement/record-members.ts). */
+/** Optional members of a new record (src/proof/statement/record-members.ts). */
 export const others = mapOthers(({ description }) => z.string().max(256).describe(description).optional())
 
 export const record = z

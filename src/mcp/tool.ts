@@ -10,13 +10,13 @@ export type Tool = {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** Any of these scopes is enough. */
+  /** Scopes, of which the key needs at least one. */
   readonly scopes: readonly string[]
   readonly hints: ToolAnnotations
   readonly input: z.ZodObject
   /**
-   * Members that the REST API has and the tool lacks. They are refused, because ignoring them would change what is
-   * recorded.
+   * Members that the REST API has and the tool does not have. They are refused. If they were ignored, something else
+   * would be recorded than the caller wanted.
    */
   readonly unsupported?: readonly string[]
   readonly output: z.ZodObject
@@ -36,14 +36,17 @@ export function defineTool<Input extends z.ZodObject>(
   return tool as unknown as Tool
 }
 
-/** The tool changes nothing, and uses nothing beyond the ledger. */
+/** Hints for a tool that changes nothing and uses nothing outside the ledger. */
 export const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const
 
 export function isAllowed({ scopes }: Tool, { key }: McpDeps): boolean {
   return key === null || scopes.some((scope) => key.scopes.includes(scope))
 }
 
-/** Registers a tool. A tool that the key may not use is not listed, and a call of it gets the error that it is disabled. */
+/**
+ * Registers a tool. If the key may not use the tool, the tool is not listed, and a call gets the error that it is
+ * disabled.
+ */
 export function registerTool(server: McpServer, deps: McpDeps, tool: Tool): void {
   const { name, title, description, hints, input, unsupported, output, run } = tool
   const about = {
@@ -69,7 +72,7 @@ export function registerTool(server: McpServer, deps: McpDeps, tool: Tool): void
   if (!isAllowed(tool, deps)) registered.disable()
 }
 
-/** Returns the traceparent of the call (SEP-414), or else of the request that contained it. */
+/** Returns the traceparent of the call (SEP-414). If the call has none, returns that of the HTTP request. */
 function traceparentOf(
   meta: Readonly<Record<string, unknown>> | undefined,
   deps: McpDeps,

@@ -29,7 +29,8 @@ export const verifyRecord = defineTool({
     const reports: ProofReport[] = []
     try {
       reports.push(await proved(deps, record, undefined, { signal }))
-      // The first entry proves the creation only. The outcome of a gated record is in its newest step.
+      // The record's first entry proves only its creation. The outcome of a gated record is in its newest step, so
+      // that entry is proved too.
       if (record.version > 1) reports.push(await proved(deps, record, record.entry.seq, { signal }))
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error
@@ -63,7 +64,7 @@ async function proved(
   return verifyProof(await client.records.proof(record.id, { seq }, options), { ...trust, record })
 }
 
-/** Returns the summary, which names everything that rests on the proof's own claims. */
+/** Returns the summary. It names everything that only the proof itself claims. */
 function summaryOf(reports: readonly ProofReport[], { verifier }: McpDeps): string {
   const [first] = reports as [ProofReport]
   const entries = reports.map(({ seq, kind, signedBy }) => `${seq} (${kind}, signed by the ${signedBy})`)

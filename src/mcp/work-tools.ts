@@ -7,12 +7,12 @@ import { json, OWN_SIGNATURE, peer, reason, record, stepArguments } from './sche
 import { defineTool, READS } from './tool.ts'
 
 const WRITE = ['records:write']
-/** The lifecycle refuses a second call of the same step, so nothing is done twice. */
+/** Idempotent, because the lifecycle refuses the second call of the same step. */
 const STEP = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }
-/** The step is final. */
+/** For steps that are final. */
 const FINAL = { ...STEP, destructiveHint: true }
 
-/** Lists of work, by the searches of docs/guides/search-and-reports.md. */
+/** Lists of work. They use the searches of docs/guides/search-and-reports.md. */
 const LISTS = {
   offered: (agent) => [{ performer: agent, state: 'CREATED' }],
   active: (agent) => [{ performer: agent, state: 'ACTIVE' }],

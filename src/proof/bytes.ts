@@ -1,8 +1,8 @@
 import { ProofError } from './error.ts'
 
 /*
- * Encodings, each with exactly one accepted form. If two texts decoded to the same bytes, one could replace the other
- * in an export unnoticed.
+ * Encodings in which each value has exactly one accepted text. If two texts decoded to the same bytes, somebody could
+ * replace one by the other in an export unnoticed.
  */
 
 const encoder = new TextEncoder()
@@ -14,8 +14,8 @@ export function utf8Encode(text: string): Uint8Array {
 }
 
 /**
- * Returns whether `text` has more than `bytesMax` bytes in UTF-8. The cost is at most that of encoding `bytesMax`
- * units.
+ * Returns whether `text` has more than `bytesMax` bytes in UTF-8. Encodes at most `bytesMax` UTF-16 units, whatever
+ * the length of the text.
  */
 export function isLonger(text: string, bytesMax: number): boolean {
   if (text.length > bytesMax) return true
@@ -48,15 +48,15 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Returns bytes that own their memory, for long-term storage. A few bytes from Postgres, a hash or a signer are a
- * view of a shared 64 KiB pool (Buffer.poolSize) and keep the whole pool alive. One cache grew by 14 MiB a minute
- * because of that, up to a hundred times its limit.
+ * Returns bytes that own their memory, for long-term storage. Small byte arrays from Postgres, a hash function or a
+ * signer are views of a shared 64 KiB pool (Buffer.poolSize), and each view keeps the whole pool in memory. Because
+ * of this, one cache grew by 14 MiB a minute, up to a hundred times its limit.
  */
 export function ownCopy(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
 
-/** Returns copies of arrays that are stored together, in one buffer of their own. */
+/** Returns copies of arrays that are stored together. The copies share one buffer, which nothing else uses. */
 export function ownCopies(parts: readonly Uint8Array[]): Uint8Array[] {
   const joined = concat(parts)
   let at = 0
@@ -68,13 +68,13 @@ export function ownCopies(parts: readonly Uint8Array[]): Uint8Array[] {
 
 /**
  * Returns a copy of `text` that owns its memory. A substring of 13 characters or more (`slice`, `split`, a regular
- * expression's group) keeps the whole string alive. Lone surrogates become U+FFFD.
+ * expression's group) keeps the whole original string in memory. Lone surrogates become U+FFFD.
  */
 export function ownText(text: string): string {
   return decoder.decode(encoder.encode(text))
 }
 
-/** Not in constant time: all compared values are public. */
+/** Compares bytes, but not in constant time, because all compared values are public. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
@@ -90,7 +90,7 @@ export function toHex(bytes: Uint8Array): string {
   return hex
 }
 
-/** Decodes lower-case hex. Throws `bad_hex`, for upper case too. */
+/** Decodes lower-case hex. Throws `bad_hex` for anything else, upper-case digits included. */
 export function fromHex(hex: string): Uint8Array {
   if (hex.length % 2 !== 0) throw new ProofError('bad_hex', `${hex.length} characters`)
   const bytes = new Uint8Array(hex.length / 2)
@@ -120,12 +120,15 @@ export function toBase64(bytes: Uint8Array): string {
   return digits + '='.repeat((4 - (digits.length % 4)) % 4)
 }
 
-/** RFC 4648 §5, no padding. */
+/** Encodes by RFC 4648 §5, without padding. */
 export function toBase64Url(bytes: Uint8Array): string {
   return encode(bytes, BASE64URL)
 }
 
-/** Throws `bad_base64` for missing padding, stray characters, and trailing bits that are not zero. */
+/**
+ * Decodes padded base64. Throws `bad_base64` for missing padding, stray characters, and trailing bits that are not
+ * zero.
+ */
 export function fromBase64(text: string): Uint8Array {
   if (text.length % 4 !== 0) throw new ProofError('bad_base64', `${text.length} characters`)
   let end = text.length
@@ -134,7 +137,7 @@ export function fromBase64(text: string): Uint8Array {
   return decode(text, end, VALUE_OF_BASE64, 'bad_base64')
 }
 
-/** Throws `bad_base64url` for padding, stray characters, and trailing bits that are not zero. */
+/** Decodes base64url. Throws `bad_base64url` for padding, stray characters, and trailing bits that are not zero. */
 export function fromBase64Url(text: string): Uint8Array {
   return decode(text, text.length, VALUE_OF_BASE64URL, 'bad_base64url')
 }
@@ -158,14 +161,14 @@ function encode(bytes: Uint8Array, alphabet: string): string {
   return text
 }
 
-/** Invalid characters have the value 64, outside the six bits of a digit. */
+/** Decodes digits of six bits. In `values`, invalid characters have the value 64, which six bits cannot represent. */
 function decode(
   text: string,
   end: number,
   values: Uint8Array,
   code: 'bad_base64' | 'bad_base64url',
 ): Uint8Array {
-  const left = end % 4 // a single left-over digit is refused below, where the digit after it is missing
+  const left = end % 4 // if 1: the second digit is missing, and the code below refuses the text
   const bytes = new Uint8Array(Math.floor((end * 3) / 4))
   const value = (at: number): number => {
     const char = text.charCodeAt(at)
@@ -198,8 +201,8 @@ function valuesOf(alphabet: string): Uint8Array {
 }
 
 /**
- * Returns the bytes without a leading byte order mark. RFC 8259 §8.1 lets a parser ignore it, and Windows shells
- * write it.
+ * Returns the bytes without a leading byte order mark. Windows shells write this mark, and RFC 8259 §8.1 lets a
+ * parser ignore it.
  */
 export function withoutMark<Bytes extends Uint8Array>(bytes: Bytes): Bytes {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf

@@ -1,11 +1,11 @@
 /*
- * Functions that src/proof gets from outside. It hashes, signs and verifies only through them. src/signing implements
- * each natively for servers and portably for browsers.
+ * Cryptographic functions that src/proof gets from its callers. It hashes, signs and verifies only through them.
+ * src/signing implements each function twice: natively for servers, portably for browsers.
  */
 
 /**
- * Computes SHA-256. MUST return 32 bytes that nothing else writes to. MUST NOT keep a reference to `data`: callers
- * pass scratch buffers and overwrite them before the next call.
+ * Computes SHA-256. The returned 32 bytes MUST NOT be changed by anybody later. The function MUST NOT store a
+ * reference to `data`, because callers pass scratch buffers and overwrite them before the next call.
  */
 export type Sha256 = (data: Uint8Array) => Uint8Array
 
@@ -13,11 +13,11 @@ export type Sha256 = (data: Uint8Array) => Uint8Array
 export type SignatureAlgorithm = 'EdDSA' | 'ES256'
 
 /**
- * Returns whether `signature` is the key's over `message`. An attacker controls both: the function MUST return false
- * for malformed values, and never throw.
+ * Returns whether `signature` is a signature of `message` by `key`. An attacker controls signature and message, so
+ * the function MUST return false for malformed values and never throw.
  *
- * For Ed25519 the implementation MUST be strict (docs/formats/envelopes.md): S below the group's order, key and R
- * canonical points, neither of small order. Two verifiers that differ there would disagree about a ledger.
+ * For Ed25519 the implementation MUST be strict (docs/formats/envelopes.md): S is below the group's order, key and R
+ * are canonical points, and neither has small order. Otherwise two verifiers could disagree about a ledger.
  *
  * For ES256 the signature is r ‖ s, 64 bytes (RFC 9053 §2.1). A high s is refused (p256-low-s.ts).
  */

@@ -4,15 +4,15 @@ import { SMALL_ORDER_Y } from './edwards25519.ts'
 import { ProofError } from './error.ts'
 
 /*
- * Refuses Ed25519 points that must be neither a key nor a signature's R. Under a key of small order, forged
- * signatures verify for many messages at once. Two encodings of one point would be two names of one key.
+ * Refuses Ed25519 points that must be neither a key nor the R of a signature. Under a key of small order, one forged
+ * signature is valid for many messages. A point with two encodings would give one key two names.
  */
 
 const SIGN_BIT = 0x80
 
 /**
- * Returns whether 32 bytes encode a point that must not be used. That is y ≥ 2^255 - 19, which RFC 8032 §5.1.3
- * refuses, or a point of small order.
+ * Returns whether 32 bytes encode a point that must not be used. RFC 8032 §5.1.3 refuses a y ≥ 2^255 - 19. A point of
+ * small order is refused too.
  */
 export function isWeakEd25519Point(point: Uint8Array): boolean {
   const y = new Uint8Array(point) // slice() would not copy a Buffer
@@ -25,8 +25,8 @@ export function isWeakEd25519Point(point: Uint8Array): boolean {
 const ORDER = fromHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010')
 
 /**
- * Returns whether S is below the group's order and neither R nor the key is a weak point. Must be true before the
- * signature is verified: libraries differ in exactly these checks, and agree on the equation.
+ * Returns whether S is below the group's order and neither R nor the key is a weak point. The caller must check this
+ * before it verifies the signature, because libraries differ in exactly these checks. They agree about the equation.
  */
 export function isStrictEd25519(key: Uint8Array, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES) return false
@@ -42,7 +42,7 @@ function isBelowOrder(s: Uint8Array): boolean {
   return false
 }
 
-/** Throws `bad_key` for a weak point. The provider checks at each use that the bytes are a point at all. */
+/** Throws `bad_key` for a weak point. Whether the bytes are a point at all is checked by the provider at each use. */
 export function refuseWeakEd25519Point(point: Uint8Array): void {
   if (isWeakEd25519Point(point))
     throw new ProofError('bad_key', 'the key is not canonical, or of small order')

@@ -21,9 +21,9 @@ export type ProofErrorCode =
   | 'json_syntax'
   /** An object names a member twice. */
   | 'json_duplicate_member'
-  /** A string holds half of a surrogate pair. */
+  /** A string contains half of a surrogate pair. */
   | 'json_surrogate'
-  /** A string holds U+0000. */
+  /** A string contains U+0000. */
   | 'json_nul'
   /** A number that a double would change. */
   | 'json_number_lossy'
@@ -38,13 +38,13 @@ export type ProofErrorCode =
   | 'cbor_malformed'
   /** Well-formed CBOR, but not in the one deterministic form (RFC 8949 §4.2.1). */
   | 'cbor_not_deterministic'
-  /** CBOR, but not a COSE_Sign1 under tag 18 with an attached payload. */
+  /** CBOR, but not a COSE_Sign1 with tag 18 and an attached payload. */
   | 'cose_structure'
   /** The unprotected header is not empty. */
   | 'cose_unprotected'
   /** The protected header has `crit` (label 2). */
   | 'cose_crit'
-  /** The protected header lacks a member, has an unknown one, or one of a wrong type. */
+  /** The protected header lacks a member, or has an unknown member or a member of a wrong type. */
   | 'cose_header'
   /** An unknown algorithm. */
   | 'cose_algorithm'
@@ -52,7 +52,7 @@ export type ProofErrorCode =
   | 'cose_content_type'
   /** A known algorithm, but not the key's. */
   | 'algorithm_mismatch'
-  /** The kid of an envelope, or the name and key id of a note, do not belong to the key. */
+  /** The kid of an envelope, or the name and key id of a note, does not belong to the key. */
   | 'kid_mismatch'
   /** The signature does not verify under the key. */
   | 'signature_invalid'
@@ -61,7 +61,7 @@ export type ProofErrorCode =
   | 'statement_structure'
   /** A predicate type that this version does not know. */
   | 'statement_predicate_type'
-  /** The subjects are not those of the kind. */
+  /** The subjects are not those that the kind requires. */
   | 'statement_subject'
   /** A member of the predicate is missing, unknown, or not of its format. */
   | 'statement_predicate'
@@ -79,18 +79,18 @@ export type ProofErrorCode =
   | 'merkle_path'
   /** An item of a batch with a missing, unknown or ill-formed member. */
   | 'batch_item'
-  /** Stored records of a batch that do not decompress, or are more or fewer than stated. */
+  /** Stored records of a batch do not decompress, or their number is not the stated one. */
   | 'chunk_syntax'
   // checkpoints
   /** Not a C2SP signed note. */
   | 'note_syntax'
   /** A signed note whose text is not a checkpoint of a ledger. */
   | 'checkpoint_syntax'
-  /** Not a C2SP verifier key of an Ed25519 key, or a wrong hash in it. */
+  /** Not a C2SP verifier key of an Ed25519 key, or the key id in it is wrong. */
   | 'verifier_key'
   /** The note has no signature by the verifier key. */
   | 'note_unsigned'
-  /** Fewer witnesses cosigned than were required, or more are required than are named. */
+  /** Fewer witnesses cosigned than are required, or more witnesses are required than are named. */
   | 'witnesses_too_few'
   // one entry of a ledger
   /** A line of an export that does not match docs/formats/export.md. */
@@ -101,34 +101,37 @@ export type ProofErrorCode =
   | 'claims_contradict_statement'
   /** A document, with its salt, does not have the signed digest. */
   | 'document_digest'
-  /** A document is missing, or is there although none was signed. */
+  /** A document is missing, or is present although no digest of a document was signed. */
   | 'document_presence'
   /** The items of a batch do not have the signed root or the signed number. */
   | 'batch_contradicts_statement'
   // proofs
-  /** Not a proof or consistency proof of docs/formats/proofs.md. */
+  /** Not a proof or consistency proof as docs/formats/proofs.md describes them. */
   | 'proof_syntax'
-  /** Members of a proof contradict each other, or the signed entry. */
+  /** Members of a proof contradict each other or the signed entry. */
   | 'proof_contradicts_entry'
-  /** A stored checkpoint has another size than the proof's, and no consistency proof joins the two. */
+  /** A stored checkpoint has another size than the proof, and no consistency proof joins the two trees. */
   | 'consistency_missing'
-  /** Not a receipt, or a statement with one, of docs/formats/receipts.md. */
+  /** Not a receipt, or a statement with a receipt, as docs/formats/receipts.md describes them. */
   | 'receipt_syntax'
   /** A record from a server is not the record of the proof. */
   | 'record_contradicts_proof'
   // bundles
   /** A line of a bundle that does not match docs/formats/bundles.md. */
   | 'bundle_syntax'
-  /** A bundle without its last line, or without entries that it promises. */
+  /** The bundle lacks its last line, or entries that it promises. */
   | 'bundle_incomplete'
   /** An entry that does not belong in the bundle. */
   | 'entry_unrelated'
-  /** A record of a run whose parent is not in the run. */
+  /** A record of a run has a parent that is not in the run. */
   | 'parent_absent'
-  /** A checkpoint too small to cover an entry. */
+  /** A checkpoint is too small to cover an entry. */
   | 'checkpoint_too_old'
-  // an entry that receives another ledger's
-  /** The received envelope is missing, is there although none belongs, or contradicts the receiving entry. */
+  // an entry that receives an entry of another ledger
+  /**
+   * The received envelope is missing, contradicts the receiving entry, or is attached to an entry that receives
+   * nothing.
+   */
   | 'received_mismatch'
   /** A step differs from the offer that it takes. */
   | 'offer_mismatch'
@@ -137,25 +140,25 @@ export type ProofErrorCode =
   // a ledger as a whole
   /** A seq is missing, duplicated or out of order. */
   | 'seq_not_dense'
-  /** The chain hash does not follow from the one before. */
+  /** The chain hash does not follow from the chain hash before it. */
   | 'chain_broken'
-  /** The same envelope twice in one chain. */
+  /** The same envelope occurs twice in one chain. */
   | 'duplicate_envelope'
-  /** An id that was used before. */
+  /** An id or key was used before. */
   | 'duplicate_subject'
   /** The first entry is not `ledger-created`, or a later one is. */
   | 'ledger_created_misplaced'
-  /** An entry of another ledger. */
+  /** The entry belongs to another ledger. */
   | 'ledger_foreign'
-  /** The definition of the ledger is not what its entry signs. */
+  /** The definition of a ledger, a type or an agent is not the one that was signed. */
   | 'definition_mismatch'
-  /** A key is used outside the range of the chain in which it is valid. */
+  /** A key signs outside the range of entries in which it is valid, or no entry introduces the key. */
   | 'key_not_current'
-  /** A key that the caller did not provide. */
+  /** The caller did not provide this key. */
   | 'key_unknown'
   /** A compromised key signed entries that no outside checkpoint covers. */
   | 'key_compromised'
-  /** A key that the caller trusts signs nothing here. */
+  /** A key that the caller trusts is not a key of this ledger or agent. */
   | 'trusted_key_absent'
   /** An agent that no earlier entry registers. */
   | 'agent_not_registered'
@@ -167,63 +170,66 @@ export type ProofErrorCode =
   | 'key_not_valid'
   /** An API key that belongs to another agent. */
   | 'key_of_another_agent'
-  /** An agent's key without the required signatures, or beyond the limit of keys. */
+  /** An agent's key lacks a required signature, or exceeds the limit of keys. */
   | 'agent_key_refused'
-  /** The server signed for an agent that signs for itself. */
+  /** The server signed for an agent whose entries the agent itself must sign. */
   | 'agent_signature_missing'
-  /** An actor that may not make this entry. */
+  /** The actor may not make this entry. */
   | 'actor_not_entitled'
-  /** A subject that no earlier entry introduces. */
+  /** No earlier entry introduces the subject, or it was introduced with another digest. */
   | 'subject_unknown'
   /** A type that no earlier entry registers, or that was registered with another digest. */
   | 'type_unknown'
-  /** `previous` is not the record's last leaf. */
+  /** `previous` is not the leaf of the record's last event. */
   | 'previous_mismatch'
-  /** `version` is not the record's next one. */
+  /** `version` is not the record's next version. */
   | 'version_mismatch'
   /** The record's state does not allow this step. */
   | 'transition_refused'
-  /** A document is missing and no entry erased it. */
+  /** A document is missing, and no entry erased it. */
   | 'erasure_unexplained'
-  /** A document was erased while under a hold. */
+  /** A document was erased although a hold covered it. */
   | 'erasure_held'
-  /** An erasure of a document that the named entry does not digest. */
+  /** An erasure names a document that the named entry does not digest. */
   | 'erasure_of_nothing'
-  /** A peering that no earlier entry introduces, or with another handshake. */
+  /** No earlier entry introduces the peering, or its handshake is another one. */
   | 'peer_unknown'
-  /** A peering that is not active yet, or was suspended or revoked. */
+  /** The peering is not active yet, or was suspended or revoked. */
   | 'peer_not_active'
   /** The two sides contradict each other about their peering. */
   | 'handshake_mismatch'
-  /** The same entry of another ledger twice. */
+  /** The same entry of another ledger was received twice. */
   | 'received_twice'
   /** Another ledger moves a record whose home is this ledger. */
   | 'not_home'
-  /** An offer that was already taken or refused. */
+  /** The offer was already taken or refused. */
   | 'offer_answered_twice'
-  /** Time runs backwards by more than clocks may differ. */
+  /** The time of a step contradicts the record's deadline, by more than clocks may differ. */
   | 'time_out_of_order'
-  /** A checkpoint or receipt has a size that the chain has not reached. */
+  /** A checkpoint or receipt has a size that is larger than the chain. */
   | 'checkpoint_beyond_chain'
   /** A checkpoint of the right size has another root or chain hash. */
   | 'checkpoint_mismatch'
-  /** A receipt of an entry, or of a tree, that the ledger does not have at that position. */
+  /** The ledger has another entry, or another tree, at the receipt's position. */
   | 'receipt_mismatch'
-  /** Entries behind the last checkpoint are no longer new, so anybody could have removed some of them. */
+  /**
+   * Entries behind the last checkpoint are no longer new. Without a checkpoint, anybody could have removed some of
+   * them.
+   */
   | 'checkpoint_missing_tail'
   /** A checkpoint of another ledger. */
   | 'checkpoint_foreign'
   /** The ledger's tables contradict its entries. */
   | 'columns_contradict_entries'
-  /** An export without its first or last line. */
+  /** An export lacks its first or last line. */
   | 'export_incomplete'
-  /** An object of an archive is missing, or does not match docs/formats/archive.md. */
+  /** An object of an archive is missing or does not match docs/formats/archive.md. */
   | 'archive_object'
 
-/** A proof failed. Thrown by every `parse…` and `verify…` function of src/proof. */
+/** Reports a failed proof. Every `parse…` and `verify…` function of src/proof throws it. */
 export class ProofError extends Error {
   readonly code: ProofErrorCode
-  /** The finding, for people, without the code. It may quote the input, so escape it before display. */
+  /** The finding for people, without the code. It may quote the input, so escape this text before display. */
   readonly detail: string
 
   constructor(code: ProofErrorCode, detail: string) {

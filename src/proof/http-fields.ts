@@ -1,6 +1,6 @@
 /**
  * Parsers of HTTP fields that are lists, dates or tags (RFC 9110 §5.5 to §5.6). The server, the connector and the SDK
- * use only these. They never throw: a sender may put anything into a field.
+ * use only these parsers. The parsers never throw, because a sender may put anything into a field.
  */
 
 /** A field as a library returns it: one text, one text for each line, or nothing. */
@@ -20,7 +20,9 @@ export function listOf(value: FieldValue): string[] {
     .filter((element) => element !== '')
 }
 
-/** Splits in one pass. A regular expression for quoted strings takes quadratic time on quotes that do not end. */
+/**
+ * Splits in one pass. A regular expression for quoted strings takes quadratic time on quoted strings that do not end.
+ */
 function elementsOf(line: string): string[] {
   const elements: string[] = []
   let start = 0
@@ -38,16 +40,17 @@ function elementsOf(line: string): string[] {
 }
 
 /**
- * Returns type and subtype of Content-Type, without parameters, in lower case (RFC 9110 §8.3.1). Empty if the field
- * is absent.
+ * Returns type and subtype of Content-Type, without parameters, in lower case (RFC 9110 §8.3.1). Returns '' if the
+ * field is absent.
  */
 export function mediaTypeOf(value: string | null | undefined): string {
   return trimSpaces((value ?? '').split(';', 1)[0]!).toLowerCase()
 }
 
 /**
- * Returns the weight, 0 to 1, that Accept gives a media type (RFC 9110 §12.5.1). 0 means not accepted. The most
- * specific range counts. An absent field accepts everything. Parameters other than `q` are ignored.
+ * Returns the weight, 0 to 1, that Accept gives a media type (RFC 9110 §12.5.1). 0 means that the type is not
+ * accepted. If several ranges match, the most specific one counts. An absent field accepts everything. Parameters
+ * other than `q` are ignored.
  */
 export function acceptWeightOf(value: FieldValue, type: string): number {
   const ranges = listOf(value).map((range) => ({ range: mediaTypeOf(range), weight: weightOf(range) }))
@@ -60,15 +63,15 @@ export function acceptWeightOf(value: FieldValue, type: string): number {
   return 0
 }
 
-/** Returns the weight of a range; 1 if `q` is absent or invalid. */
+/** Returns the weight of a range. Without a valid `q` it is 1. */
 function weightOf(range: string): number {
   const [, weight] = /;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*(?:;|$)/i.exec(range) ?? []
   return weight === undefined ? 1 : Number(weight)
 }
 
 /**
- * Returns the directives of Cache-Control (RFC 9111 §5.2), by lower-case name. Arguments are unquoted; null: no
- * argument.
+ * Returns the directives of Cache-Control (RFC 9111 §5.2), by lower-case name. Arguments are unquoted. The value is
+ * null if the directive has no argument.
  */
 export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string | null> {
   const directives = new Map<string, string | null>()
@@ -81,8 +84,8 @@ export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string
 }
 
 /**
- * Returns content codings in the order of their application (RFC 9110 §8.4): in lower case, `x-gzip` as `gzip`,
- * without `identity`.
+ * Returns content codings in the order in which they were applied (RFC 9110 §8.4). They are in lower case, with
+ * `gzip` for `x-gzip` and without `identity`.
  */
 export function contentCodingsOf(value: FieldValue): string[] {
   return listOf(value)
@@ -92,7 +95,7 @@ export function contentCodingsOf(value: FieldValue): string[] {
 
 /**
  * Returns the tags of If-Match or If-None-Match (RFC 9110 §13.1). `any`: the field is `*`. null: the field is absent.
- * Elements that are no tags are left out.
+ * Elements that are not tags are left out.
  */
 export function entityTagsOf(value: FieldValue): readonly EntityTag[] | 'any' | null {
   if (value === null || value === undefined) return null
@@ -114,8 +117,8 @@ export function noneMatchHits(value: FieldValue, opaque: string): boolean {
 }
 
 /**
- * Returns the wait in milliseconds that Retry-After asks for (RFC 9110 §10.2.3), 0 to `RETRY_AFTER_MS_MAX`. null: the
- * field is absent or invalid. Of several lines the longest wait counts.
+ * Returns the wait in milliseconds that Retry-After asks for (RFC 9110 §10.2.3), from 0 to `RETRY_AFTER_MS_MAX`.
+ * Returns null if the field is absent or invalid. If there are several lines, the longest wait counts.
  */
 export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null {
   const waits = linesOf(value)
@@ -125,11 +128,12 @@ export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null 
   return waits.length === 0 ? null : Math.min(RETRY_AFTER_MS_MAX, Math.max(...waits))
 }
 
-/** Longest wait that `retryAfterMsOf` returns. Callers wait for less: each has a limit of its own. */
+/** Longest wait that `retryAfterMsOf` returns. Each caller has a shorter limit of its own. */
 export const RETRY_AFTER_MS_MAX = 365 * 24 * 60 * 60 * 1000
 
 /**
- * Returns the milliseconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). null: not a date.
+ * Returns the milliseconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). Returns null for
+ * any other text.
  */
 export function httpDateMsOf(text: string, nowMs: number): number | null {
   const match = IMF_FIXDATE.exec(text) ?? RFC_850_DATE.exec(text) ?? ASCTIME_DATE.exec(text)
@@ -157,7 +161,10 @@ function waitOf(text: string, nowMs: number): number | null {
   return atMs === null ? null : Math.max(0, atMs - nowMs)
 }
 
-/** RFC 9110 §5.6.7: a two-digit year that seems more than 50 years ahead is in the past. */
+/**
+ * Returns the full year. RFC 9110 §5.6.7: a two-digit year that seems to be more than 50 years in the future is in
+ * the past.
+ */
 function centuryOf(twoDigits: number, nowMs: number): number {
   const now = new Date(nowMs).getUTCFullYear()
   const year = now - (now % 100) + twoDigits
@@ -166,15 +173,15 @@ function centuryOf(twoDigits: number, nowMs: number): number {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const TIME = '(?<hour>\\d{2}):(?<minute>\\d{2}):(?<second>\\d{2})'
-/** Sun, 06 Nov 1994 08:49:37 GMT */
+/** Example: Sun, 06 Nov 1994 08:49:37 GMT */
 const IMF_FIXDATE = new RegExp(
   `^[A-Z][a-z]{2}, (?<day>\\d{2}) (?<month>[A-Z][a-z]{2}) (?<year>\\d{4}) ${TIME} GMT$`,
 )
-/** Sunday, 06-Nov-94 08:49:37 GMT */
+/** Example: Sunday, 06-Nov-94 08:49:37 GMT */
 const RFC_850_DATE = new RegExp(
   `^[A-Z][a-z]{5,8}, (?<day>\\d{2})-(?<month>[A-Z][a-z]{2})-(?<year>\\d{2}) ${TIME} GMT$`,
 )
-/** Sun Nov  6 08:49:37 1994 */
+/** Example: Sun Nov  6 08:49:37 1994 */
 const ASCTIME_DATE = new RegExp(
   `^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`,
 )

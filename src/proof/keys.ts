@@ -3,7 +3,7 @@ import { HASH_BYTES, type PublicKey, type Sha256, type SignatureAlgorithm } from
 import { refuseWeakEd25519Point } from './ed25519-points.ts'
 import { ProofError } from './error.ts'
 
-/** DER has exactly one form of each key, so a fixed prefix is a complete parser. RFC 8410 §4; RFC 5480 §2. */
+/** Each key has exactly one DER form (RFC 8410 §4; RFC 5480 §2). So comparing a fixed prefix is a complete parser. */
 const FORMS = {
   EdDSA: { prefix: fromHex('302a300506032b6570032100'), rawBytes: 32 },
   ES256: { prefix: fromHex('3059301306072a8648ce3d020106082a8648ce3d030107034200'), rawBytes: 65 },
@@ -12,9 +12,13 @@ const FORMS = {
 const UNCOMPRESSED = 0x04
 
 /**
- * Parses a DER public key. Throws `bad_key` for another form of DER, another curve, a compressed point, and Ed25519
- * keys that are not canonical or of small order (under which one signature can fit many messages). The provider
- * checks at each use that a P-256 point lies on its curve.
+ * Parses a DER public key. Throws `bad_key` for:
+ *
+ * - another form of DER, another curve, a compressed point
+ * - Ed25519 keys that are not canonical
+ * - Ed25519 keys of small order, under which one signature can be valid for many messages
+ *
+ * Whether a P-256 point lies on its curve is checked by the provider at each use.
  */
 export function parsePublicKey(alg: SignatureAlgorithm, spki: Uint8Array): PublicKey {
   const { prefix, rawBytes } = FORMS[alg]
@@ -39,7 +43,7 @@ function refuseWeak(alg: SignatureAlgorithm, raw: Uint8Array): void {
   else if (raw[0] !== UNCOMPRESSED) throw new ProofError('bad_key', 'not an uncompressed point')
 }
 
-/** Deterministic CBOR of COSE_Key maps around the coordinates: {1: kty, -1: crv, -2: x, -3: y}. */
+/** Deterministic CBOR of COSE_Key maps, without the coordinates: {1: kty, -1: crv, -2: x, -3: y}. */
 const OKP_HEAD = fromHex('a3010120062158' + '20')
 const EC2_HEAD = fromHex('a40102200121' + '5820')
 const EC2_Y = fromHex('22' + '5820')

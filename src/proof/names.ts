@@ -2,20 +2,20 @@ import { isLonger } from './bytes.ts'
 import { TEXT_BYTES_MAX, URL_BYTES_MAX } from './limits.ts'
 
 /*
- * Checks of text, names of note keys, origins and URLs (docs/formats/rules.md): one function each, for producers and
- * verifiers alike.
+ * Checks of text, names of note keys, origins and URLs (docs/formats/rules.md). Producers and verifiers call the same
+ * functions.
  */
 
 /**
- * Controls below U+0020, Unicode White_Space, and plus. JavaScript's `\s` does not fit: it has U+FEFF and lacks
+ * Controls below U+0020, Unicode White_Space, and plus. JavaScript's `\s` is different: it includes U+FEFF and lacks
  * U+0085.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const BARRED = /[\u0000-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000+]/
 
 /**
- * Returns whether a note key may have this name (C2SP signed-note). It must not be empty, nor contain white space,
- * controls below U+0020 or a plus.
+ * Returns whether a note key may have this name (C2SP signed-note). The name must not be empty, nor contain white
+ * space, controls below U+0020 or a plus.
  */
 export function isKeyName(name: string): boolean {
   return name !== '' && !BARRED.test(name) && name.isWellFormed()
@@ -46,8 +46,8 @@ export function isOrigin(origin: string, ledger: string): boolean {
 export const HTTP_URL: RegExp = /^https?:\/\/[!-~]+$/
 
 /**
- * Returns whether `text` is a peer's URL in the form that a chain allows. Whether it may be called is decided
- * elsewhere.
+ * Returns whether `text` is a URL that a chain may name as a peer's address. The rules for outgoing calls decide
+ * separately whether the server may call this URL.
  */
 export function isHttpUrl(text: string): boolean {
   return HTTP_URL.test(text) && !isLonger(text, URL_BYTES_MAX)

@@ -3,8 +3,8 @@ import { SIGNATURE_BYTES } from './crypto.ts'
 
 /*
  * ECDSA has two valid signatures for each message: (r, s) and (r, n - s). Anybody can compute one from the other
- * without a key. The envelope around the second would have another leaf and be as genuine as the first. So only the
- * lower s is accepted.
+ * without a key. An envelope with the second signature would be just as valid as the first envelope, but have another
+ * leaf. So only the lower s is accepted.
  */
 
 /** Half of the order of P-256, rounded down; big-endian like s. */
@@ -12,16 +12,19 @@ const HALF_ORDER = fromHex('7fffffff800000007fffffffffffffffde737d56d38bcf4279dc
 
 const ORDER = BigInt('0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551')
 
-/** Returns the accepted one of the two signatures, for signers that may produce either. `signature`: r ‖ s. */
+/** Returns the equivalent signature with the lower s, for signers that may produce either form. `signature`: r ‖ s. */
 export function lowS(signature: Uint8Array): Uint8Array {
   if (signature.length !== SIGNATURE_BYTES || hasLowS(signature)) return signature
   const half = HALF_ORDER.length
   const s = BigInt(`0x${toHex(signature.subarray(half))}`)
-  if (s >= ORDER) return signature // not a signature: the provider refuses it
+  if (s >= ORDER) return signature // not a valid signature, so the provider will refuse it
   return concat([signature.subarray(0, half), fromHex((ORDER - s).toString(16).padStart(2 * half, '0'))])
 }
 
-/** Returns whether s of r ‖ s is the lower of the two. The provider verifies the rest. */
+/**
+ * Returns whether s is the lower of the two possible values. Everything else about the signature is verified by the
+ * provider.
+ */
 export function hasLowS(signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES) return false
   for (const [i, limit] of HALF_ORDER.entries()) {

@@ -18,7 +18,7 @@ export type SaltedDocument = {
 
 type Members = Record<string, unknown>
 
-/** A document that a thread has salted and digested. `value` parses its text when needed. */
+/** A document that a thread has salted and digested. Reading `value` parses its text. */
 export class SaltedText implements SaltedDocument {
   readonly canonical: string
   readonly salt: Uint8Array
@@ -41,7 +41,8 @@ export class CanonicalDocument {
   readonly bytes: Buffer
 
   constructor(text: string) {
-    // JCS rejects lone surrogates but can write U+0000. Parse to be sure: the match may be an escaped backslash.
+    // JCS rejects lone surrogates but accepts U+0000. The matching text may be an escaped backslash followed by
+    // `u0000`, so only parsing shows whether it is U+0000.
     if (text.includes(ESCAPED_NUL)) parseJsonText(text)
     this.text = text
     this.bytes = Buffer.from(text)
@@ -50,7 +51,7 @@ export class CanonicalDocument {
 
 export const ESCAPED_NUL = '\\u0000'
 
-/** Returns the request's payload, salted, with its value for the type's schema. */
+/** Returns the salted payload of a request, with the value that the type's schema validates. */
 export function saltPayload(
   entropy: Entropy,
   { payload, salt }: { readonly payload: unknown; readonly salt?: string | undefined },
@@ -82,7 +83,7 @@ export function saltDocument(
 
 /**
  * Returns the references as they are stored, and the digest that the statement signs. The digest uses the payload's
- * salt, and both are erased together.
+ * salt, so payload and references are erased together.
  */
 export function digestReferences(
   references: readonly string[] | undefined,
@@ -99,7 +100,7 @@ export function digestReferences(
   return { canonical, bytes, digest: toHex(documentDigest(nativeProviders.sha256, salt, bytes)) }
 }
 
-/** Returns the metadata as canonical text; null if none was given. Metadata is free-form and unsigned. */
+/** Returns the metadata as canonical text; null if the request has none. Metadata is free-form and unsigned. */
 export function canonicalMetadata(value: unknown, members: Members = {}): string | null {
   if (value === undefined) return null
   const canonical = canonicalize(value as JsonValue)
@@ -112,11 +113,11 @@ export function canonicalMetadata(value: unknown, members: Members = {}): string
 }
 
 /**
- * Returns the milliseconds since the epoch of an RFC 3339 time that the schema accepted. Refuses dates that do not
+ * Parses an RFC 3339 time that the schema accepted. Returns milliseconds since 1970. Throws for dates that do not
  * exist, such as 30 February.
  */
 export function parseTime(text: string, path: string, members: Members = {}): number {
-  // Already canonical, as programs write it: the check below, which takes 0.5 us, is not needed.
+  // Programs write times in this form. The slower check below, which takes 0.5 us, is not needed for it.
   if (isTime(text)) return Date.parse(text)
   const ms = Date.parse(text)
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text.slice(0, 19))) {

@@ -12,7 +12,7 @@ export type LifecycleState = {
   readonly hasDeadline: boolean
 }
 
-/** Returns the kinds of entries that may come next, in the order of the lifecycle, for `nextEvents`. */
+/** Returns the kinds of entries that may come next, for `nextEvents`. They are in the order of the lifecycle. */
 export function nextEvents({ state, gate, revisionsLeft, hasDeadline }: LifecycleState): EntryKind[] {
   const kinds = new Set(LIFECYCLE.filter(({ from }) => from === state).map(({ kind }) => kind))
   if (revisionsLeft === 0 || gate === 'auto') kinds.delete('revision-requested')
@@ -26,7 +26,7 @@ type LifecycleColumns = Pick<GatedColumns, 'gate' | 'maxRevisions' | 'revisions'
 type LifecycleRow = Pick<RecordRowRead, 'state' | 'version'> &
   (LifecycleColumns | { readonly [Name in keyof LifecycleColumns]: null })
 
-/** Returns null for a record that is not gated. */
+/** Returns the lifecycle state of a gated record; null for a record that is not gated. */
 export function lifecycleStateOf(row: LifecycleRow): LifecycleState | null {
   if (row.gate === null) return null
   return {
@@ -52,15 +52,15 @@ export function waitsForWorker({
 type StepAttempt = {
   readonly kind: StepKind
   readonly partyId: Uuid
-  /** Agent whose key is used. Differs from the party if it acts for the party. */
+  /** The agent whose key is used. It is not the party if it acts on behalf of the party. */
   readonly actorId: Uuid
-  /** Versions that the caller expects; null: any. */
+  /** Versions that the record may have; null: any version. */
   readonly ifVersions: readonly number[] | null
 }
 
 /**
- * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, in this order. The database's clock decides
- * whether the deadline has passed.
+ * Throws ApiError if the step is not allowed: `not_entitled`, `version_mismatch`, `state_conflict`, in this order.
+ * Deadlines are not checked here, because the database's clock decides about them.
  */
 export function refuseStep(row: RecordRowRead, wanted: StepAttempt): asserts row is GatedRecordRow {
   const lifecycle = lifecycleStateOf(row)
@@ -69,8 +69,8 @@ export function refuseStep(row: RecordRowRead, wanted: StepAttempt): asserts row
 }
 
 /**
- * Checks a step like refuseStep, for a record of any ledger, without its party. `lifecycle` null: the record is not
- * gated.
+ * Checks a step as refuseStep does, but not its party. The record may belong to any ledger. `lifecycle`: null if the
+ * record is not gated.
  */
 export function refuseMove(
   { state, version }: Pick<RecordRowRead, 'state' | 'version'>,
@@ -84,7 +84,7 @@ export function refuseMove(
   }
   const next = lifecycle ? nextEvents(lifecycle) : []
   if (next.includes(kind)) return
-  // A completion that waits for the worker may be judged a moment later.
+  // The worker may verify the completion a moment later, and the step is then allowed. So the error is retryable.
   const waits = state === 'SUBMITTED' && (kind === 'verdict-rendered' || kind === 'revision-requested')
   throw new ApiError('state_conflict', `${kind} cannot come next: the record is ${state}`, {
     members: { state, version, nextEvents: next },
@@ -92,7 +92,10 @@ export function refuseMove(
   })
 }
 
-/** Returns the error for a step that the database's clock refused, with the current state. */
+/**
+ * Returns the error for a step that the database refused because of the deadline. It contains the record's current
+ * state.
+ */
 export function deadlineError(row: RecordRowRead): ApiError {
   const { state, version } = row
   const lifecycle = lifecycleStateOf(row)
@@ -104,7 +107,10 @@ export function deadlineError(row: RecordRowRead): ApiError {
   })
 }
 
-/** Returns the error for a refused step that the current record would allow: others took steps in between. */
+/**
+ * Returns the error for a step that was refused although the record, as it is now, would allow it. Other requests
+ * took steps in between.
+ */
 export function overtakenError(row: RecordRowRead): ApiError {
   const { state, version } = row
   const lifecycle = lifecycleStateOf(row)
@@ -114,7 +120,7 @@ export function overtakenError(row: RecordRowRead): ApiError {
   })
 }
 
-/** Values of `role` in a problem document: the party that may take the step. */
+/** Values of `role` in a problem document: the party that may take the refused step. */
 export const STEP_ROLES = ['principal', 'performer', 'worker', 'other than the performer'] as const
 
 const WHOSE = {
@@ -125,8 +131,8 @@ const WHOSE = {
 } as const satisfies Record<(typeof STEP_ROLES)[number], string>
 
 /**
- * The performer's key may give no verdict in any agent's name: with `agents:act` it could judge its own work for the
- * principal.
+ * Steps for which the performer's key must not be used, for any agent. With the scope `agents:act`, the performer
+ * could otherwise judge its own work on behalf of the principal.
  */
 const VERDICTS: ReadonlySet<StepKind> = new Set(['verdict-rendered', 'verdict-overturned'])
 

@@ -1,13 +1,16 @@
 export const EVENT_STREAM = 'text/event-stream'
 
-/** Returns whether an Accept header prefers an event stream to JSON (RFC 9110 §12.5.1). Wildcards mean JSON. */
+/** Returns whether an Accept header prefers an event stream to JSON (RFC 9110 §12.5.1). A wildcard counts as JSON. */
 export function prefersEventStream(accept: string | undefined): boolean {
   const qualities = new Map((accept ?? '').split(',').map(parseRange))
   const stream = qualities.get(EVENT_STREAM) ?? 0
   return stream > 0 && stream > (qualities.get('application/json') ?? 0)
 }
 
-/** Returns whether an Accept header names JSON. For routes with another default form, which wildcards mean. */
+/**
+ * Returns whether an Accept header names JSON. It is for routes with another default form, which is sent for
+ * wildcards.
+ */
 export function asksForJson(accept: string | undefined): boolean {
   const qualities = new Map((accept ?? '').split(',').map(parseRange))
   return (qualities.get('application/json') ?? 0) > 0

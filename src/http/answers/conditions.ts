@@ -2,14 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import { entityTagsOf, noneMatchHits } from '../../proof/http-fields.ts'
 
-/** Returns the ETag of a record: its version in quotes. Conditions on it: RFC 9110 §13.1. */
+/** Returns the ETag of a record: its version in quotes. RFC 9110 §13.1 defines conditions with it. */
 export function etagOf(version: number): string {
   return `"${version}"`
 }
 
 /**
- * Returns the versions that If-Match allows (RFC 9110 §13.1.1); null: any. A weak tag matches nothing. Throws `invalid_request`
- * for a field without any tag, because a write with an unreadable condition must not be done.
+ * Returns the versions that If-Match allows (RFC 9110 §13.1.1); null: any version. A weak tag matches no version.
+ * Throws `invalid_request` if the field contains no tag, because a write must not be done if its condition is
+ * unreadable.
  */
 export function ifVersionsOf(request: FastifyRequest): readonly number[] | null {
   const tags = entityTagsOf(request.headers['if-match'])
@@ -26,8 +27,8 @@ export function ifVersionsOf(request: FastifyRequest): readonly number[] | null 
 }
 
 /**
- * Returns whether the client has this version, by If-None-Match (RFC 9110 §13.1.2, weak comparison); null: no such field, or
- * one without any tag.
+ * Returns a function that tells whether the client already has a version, by If-None-Match (RFC 9110 §13.1.2, weak
+ * comparison). Returns null if the field is absent or contains no tag.
  */
 export function knownVersionsOf(request: FastifyRequest): ((version: number) => boolean) | null {
   const value = request.headers['if-none-match']

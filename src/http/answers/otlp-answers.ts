@@ -6,8 +6,8 @@ import type { Rejected } from '../../records/otlp/notarize-otlp.ts'
 import { sendJson } from './send-json.ts'
 
 /*
- * Answers of OTLP, in the encoding of the request. The messages are small and flat, so this file encodes protobuf
- * itself.
+ * Sends answers of OTLP in the encoding of the request. The messages are small and flat, so this file encodes
+ * protobuf itself.
  */
 
 export const PROTOBUF_TYPE = 'application/x-protobuf'
@@ -28,12 +28,15 @@ export function sendExported(
     return reply.header('content-type', PROTOBUF_TYPE).send(bytesField(1, partial))
   }
   const name = signal === 'traces' ? 'rejectedSpans' : 'rejectedLogRecords'
-  // JSON of protobuf writes 64-bit integers as text.
+  // Protobuf's JSON writes 64-bit integers as text.
   const partialSuccess = { [name]: String(rejected), errorMessage: message }
   return sendJson(reply, JSON.stringify(message === '' ? {} : { partialSuccess }))
 }
 
-/** A google.rpc.Status instead of a problem document. An exporter tries again at 429, 502, 503 and 504, and at no other status. */
+/**
+ * Sends an error as google.rpc.Status, which OTLP requires instead of a problem document. An exporter tries again
+ * only after the statuses 429, 502, 503 and 504.
+ */
 export function sendStatus(request: FastifyRequest, reply: FastifyReply, error: ApiError): FastifyReply {
   const status = otlpStatus(error.status)
   const code = RPC_CODES[status] ?? UNKNOWN
@@ -46,7 +49,7 @@ export function sendStatus(request: FastifyRequest, reply: FastifyReply, error: 
   return sendJson(reply, JSON.stringify({ code, message }))
 }
 
-/** Returns the status for an OTLP answer. OTLP has one status for everything that a server cannot process. */
+/** Returns the status for an OTLP answer. OTLP uses only 400 for requests that a server cannot process. */
 export function otlpStatus(status: number): number {
   return status === 422 ? 400 : status
 }

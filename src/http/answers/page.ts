@@ -37,8 +37,9 @@ export type ListTag = string & { readonly [LIST_TAG]: true }
 
 /**
  * Identifies the list that a request pages through: ledger, route, parameters, filters, and whether only the caller's
- * own records are shown. A cursor is a position. In another list it would silently skip items. `values` replaces
- * filters by their resolved values, so that an absent filter and its default are the same list.
+ * own records are shown. A cursor is a position, so in another list it would silently skip items. `values` replaces
+ * filters by their resolved values. So a request without a filter and a request with the filter's default page
+ * through the same list.
  */
 export function listTag(request: FastifyRequest, values: Readonly<Record<string, unknown>> = {}): ListTag {
   const { caller, ownRecordsOnly, routeOptions, params, query, body } = request
@@ -55,20 +56,21 @@ export function listTag(request: FastifyRequest, values: Readonly<Record<string,
 }
 
 /**
- * Identifies the events of a ledger. Their cursors are positions in its chain, so a cursor works with any filter, for
- * pages and streams.
+ * Identifies the events of a ledger. A cursor of events is a position in the chain. So it is valid with any filter,
+ * and for pages and streams.
  */
 export function eventsTag(ledgerId: Uuid): ListTag {
   return tagOf([ledgerId, 'events'])
 }
 
 function tagOf(bound: readonly unknown[]): ListTag {
-  // 66 bits protect against mistakes. A forged cursor shows its caller nothing that the list does not.
+  // 66 bits prevent mistakes. They need not prevent forgery, because a forged cursor shows nothing that the caller
+  // could not read in the list.
   return hash('sha256', JSON.stringify(bound), 'base64url').slice(0, 11) as ListTag
 }
 
 /**
- * Makes a page from rows that were fetched with one more than `limit`. The extra row only shows that there is a next
+ * Makes a page. The caller must have fetched up to `limit` + 1 rows. The extra row only shows that there is a next
  * page.
  */
 export function toPage<Row, Item>(
@@ -82,14 +84,17 @@ export function toPage<Row, Item>(
   return { data, nextCursor: rows.length > limit ? formatCursor(list, positionOf(data.at(-1)!)) : null }
 }
 
-/** Returns a cursor, opaque to clients: the list, and the position of the page's last item. */
+/**
+ * Returns a cursor, which is opaque to clients. It contains the tag of the list and the position of the page's last
+ * item.
+ */
 export function formatCursor(list: ListTag, position: readonly unknown[]): string {
   return Buffer.from(JSON.stringify([list, ...position])).toString('base64url')
 }
 
 /**
- * Returns the position in the request's cursor; null without a cursor. Throws `invalid_request` for a cursor of
- * another list, or a malformed one. `schema` MUST bound every part.
+ * Returns the position in the request's cursor; null if there is no cursor. Throws `invalid_request` for a malformed
+ * cursor and for a cursor of another list. `schema` MUST limit every part of the position.
  */
 export function parseCursor<T>(
   list: ListTag,

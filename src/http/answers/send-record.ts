@@ -8,8 +8,8 @@ import { sendJson } from './send-json.ts'
 type ReadDeps = Pick<Deps, 'readPool' | 'lookups' | 'envelopeKeys'>
 
 /**
- * Sends the record that the request wrote or moved. For a repeated request, sends the record as the first request
- * left it.
+ * Sends the record that the request made or changed. If the request is a repetition, sends the record as it was after
+ * the first request.
  */
 export function sendRecord(
   deps: ReadDeps,
@@ -21,7 +21,7 @@ export function sendRecord(
   return sendReplay(deps, request, reply, result.replayedSeq)
 }
 
-/** Sends the answer of the earlier request, whose entry is at `seq`. */
+/** Sends the same answer as the earlier request got. The entry of that request is at `seq`. */
 export async function sendReplay(
   deps: ReadDeps,
   request: FastifyRequest,

@@ -23,7 +23,7 @@ export function refusedFor(refusal: Pick<JsonRefusal, 'code' | 'detail'>): Error
   return new ApiError(code, code === 'invalid_request' ? `the body ${refusal.detail}` : refusal.detail)
 }
 
-/** Parses a body and checks its text. Throws ApiError. */
+/** Checks the text of a body and parses it. Throws ApiError. */
 export function parseBody(body: Uint8Array, limits: JsonLimits): JsonValue {
   if (!isUtf8(body)) throw new ApiError('bad_encoding', 'the body contains bytes that are not UTF-8')
   try {

@@ -22,14 +22,14 @@ export class OtlpBody extends ValidatedBody {
     this.#again = again
   }
 
-  /** Reads the body again, without the spans or logs that the ledger already has. */
+  /** Reads the body again, but leaves out the spans or logs in `known`. */
   readWithout(known: Grouped): Promise<OtlpRead> {
     return this.#again(known)
   }
 
   /**
-   * Cost in requests, for rate limits. Equals the cost of a batch with as many records or as many bytes, counting the
-   * larger of the body and the records built from it.
+   * Cost for rate limits, in requests. It is the cost of a batch with the same number of records or bytes. The bytes
+   * are those of the body, or of the records built from it if these are larger.
    */
   get cost(): number {
     const { batches, bytes } = this.read
@@ -45,8 +45,8 @@ export function isGzip({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Reads a body of OTLP in a thread, because a small compressed body may be a large one. Throws ApiError and
- * ThreadError.
+ * Reads a body of OTLP in a thread, because a small compressed body may decompress to a large one. Throws ApiError
+ * and ThreadError.
  */
 export async function readOtlpBody(
   threads: Threads,
@@ -63,7 +63,7 @@ export async function readOtlpBody(
     subjectSalt: caller.subjectSalt,
   }
   const read = async (known: Grouped): Promise<OtlpRead> => {
-    // The body is copied, because it may be read again, without the spans that the ledger already has.
+    // The body is copied, because it may have to be read again without the spans that the ledger already has.
     const bytes = ownBuffer(Buffer.from(body))
     const options = { ...sendersOf(request), bytes: bytes.length, msMax: JSON_THREAD_MS_MAX }
     return requireRead(

@@ -14,7 +14,10 @@ import { orRefused, type RefusedBody } from './refused-body.ts'
 
 const entropy = makeEntropy()
 
-/** Reads the body of POST /v1/records/batch: parses, validates and builds what is appended. */
+/**
+ * Reads the body of POST /v1/records/batch: parses and validates it, and builds the batch to append. Returns a
+ * refusal as a value.
+ */
 export function readBatch(given: {
   readonly bytes: Uint8Array
   readonly about: BatchContext

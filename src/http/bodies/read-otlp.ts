@@ -28,7 +28,7 @@ export type OtlpRequest = OtlpContext & {
   readonly actor: Uuid
 }
 
-/** Reads the body of an OTLP request, and builds the batches that are appended. */
+/** Reads the body of an OTLP request, and builds the batches to append. Returns a refusal as a value. */
 export function readOtlp(request: OtlpRequest): OtlpRead | RefusedBody {
   return orRefused(() => {
     const plain = request.isCompressed ? decompress(request.bytes) : request.bytes
@@ -43,7 +43,7 @@ export function readOtlp(request: OtlpRequest): OtlpRead | RefusedBody {
         part.map(({ record }) => record),
         about,
       )
-      // No answer of OTLP shows the records.
+      // The answer of the batch is dropped, because no answer of OTLP shows the records.
       batches.push({ built: { ...built, answer: '' }, items: grouped(part) })
     }
     return { batches, rejected, message, bytes: Math.max(plain.length, bytes) }
@@ -63,7 +63,8 @@ function read(plain: Uint8Array, { signal, isJson, ...about }: OtlpRequest) {
 }
 
 /**
- * Decodes a JSON text and checks only its size in tokens. An invalid span in it is rejected alone (src/records/otlp).
+ * Decodes a JSON text. It checks only the number of tokens, because an invalid span must not reject the other spans
+ * (src/records/otlp).
  */
 function jsonText({ buffer, byteOffset, byteLength }: Uint8Array): string {
   const text = textOfBytes(Buffer.from(buffer, byteOffset, byteLength))
@@ -71,7 +72,10 @@ function jsonText({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return text
 }
 
-/** Decompresses up to OTLP_PLAIN_BYTES_MAX. A few bytes can claim to become gigabytes. */
+/**
+ * Decompresses the bytes. The result is limited to OTLP_PLAIN_BYTES_MAX, because a few bytes can decompress to
+ * gigabytes.
+ */
 function decompress(bytes: Uint8Array): Uint8Array {
   try {
     return gunzipSync(bytes, { maxOutputLength: OTLP_PLAIN_BYTES_MAX })

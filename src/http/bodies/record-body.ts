@@ -23,7 +23,10 @@ export class RecordBody extends ValidatedBody {
   }
 }
 
-/** Reads a record: a large one in a thread, a small one here, as a plain value. Throws ApiError and ThreadError. */
+/**
+ * Reads the body of a record. A thread reads a large body. A small body is read here and returned as a plain value.
+ * Throws ApiError and ThreadError.
+ */
 export async function readRecordBody(
   threads: ThreadPool<{ readRecord: typeof readRecord }>,
   request: FastifyRequest,

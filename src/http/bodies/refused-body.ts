@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts'
 
-/** Refusal as a value, because an ApiError does not pass between threads unchanged. */
+/** A refusal as a value, because an ApiError changes when it is sent between threads. */
 export type RefusedBody = { readonly refused: Pick<ApiError, 'code' | 'message' | 'members'> }
 
 export function orRefused<Read>(read: () => Read): Read | RefusedBody {
@@ -12,7 +12,7 @@ export function orRefused<Read>(read: () => Read): Read | RefusedBody {
   }
 }
 
-/** Returns what was read. Throws the refusal as ApiError. */
+/** Returns the body if it was read. If it was refused, throws the refusal as ApiError. */
 export function requireRead<Read extends object>(read: Read | RefusedBody): Read {
   if (!('refused' in read)) return read
   const { code, message, members } = (read as RefusedBody).refused

@@ -6,11 +6,12 @@ import type { Work } from './thread.ts'
 
 export type Threads = ThreadPool<Work>
 
-/** The script has this file's extension: .ts in the sources, .js when built. */
+/** Script of a thread. It has the same extension as this file: .ts in the sources, .js when built. */
 const SCRIPT = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url)
 
 /**
- * Opens the thread pool. `threads`: null means CPU cores + 1, so that one thread always stays free for another owner.
+ * Opens the thread pool. `threads`: number of threads; null: CPU cores + 1. As no owner may use all threads, one is
+ * always free for another owner.
  */
 export function openThreads(
   threads: number | null,

@@ -3,19 +3,20 @@ import type { Socket } from 'node:net'
 import { REFUSED_DISCARD_BYTES_MAX, REFUSED_LINGER_MS } from '../limits.ts'
 import { kindOf } from './owner.ts'
 
-/** Returns the bytes of a refusal, with `Connection: close`. Called when they are written, or never. */
+/** Returns the bytes of a refusal, with `Connection: close`. Called only when the refusal is written. */
 type RenderRefusal = () => string
 
 /**
- * Sends refusals of malformed or partial requests: after all answers that have begun (RFC 9112 §9.3.2), never within
- * an answer, and never as a second answer to one request. A refusal ends its connection.
+ * Sends refusals of malformed or partial requests. A refusal is sent after all answers that have begun (RFC 9112
+ * §9.3.2). It is never sent within an answer, and never as a second answer to one request. It ends its connection.
  *
- * Requests are answered in order, so only the newest response matters. When it has closed, no answer is under way.
+ * Requests are answered in order, so only the newest response matters. When this response has closed, no answer is
+ * under way.
  */
 export class Connections {
   /**
-   * Newest response of each connection, until it closes. It stays if its request has not arrived whole, because a
-   * later error then belongs to that request.
+   * Newest response of each connection, until the response closes. If its request has not arrived whole, it stays
+   * here after that, because a later error then belongs to that request.
    */
   readonly #newest = new WeakMap<Socket, ServerResponse>()
   readonly #refused = new WeakSet<Socket>()
@@ -25,23 +26,23 @@ export class Connections {
     const newest = this.#newest
     this.#onClose = function (this: ServerResponse) {
       const { socket, complete } = this.req
-      // Frees the response and all that it refers to: a connection may be idle for long.
+      // Releases the response and all that it refers to, because a connection may be idle for a long time.
       if (complete && newest.get(socket) === this) newest.delete(socket)
     }
   }
 
-  /** MUST be called for each request that Node has read. */
+  /** Registers a response. MUST be called for each request that Node has read. */
   meet(response: ServerResponse): void {
     this.#newest.set(response.req.socket, response)
     response.on('close', this.#onClose)
   }
 
-  /** Returns whether an answer of the connection is under way or waiting. */
+  /** Returns whether an answer on the connection is being sent or will be sent. */
   isAnswering(socket: Socket): boolean {
     return this.#newest.get(socket)?.destroyed === false
   }
 
-  /** Refuses bytes that came after the newest request, or within it. Only the first refusal counts. */
+  /** Refuses bytes that came after the newest request or within it. Only the first refusal of a connection counts. */
   refuse(socket: Socket, render: RenderRefusal): void {
     if (socket.destroyed || this.#refused.has(socket)) return
     this.#refused.add(socket)
@@ -49,29 +50,32 @@ export class Connections {
     const newest = this.#newest.get(socket)
     if (newest === undefined) close(socket, render)
     else if (newest.req.complete) whenIt(newest, 'close', () => close(socket, render))
-    // The error is in the body of the newest request. That request may have its answer already, or gets one anyway: a
+    // The error is in the body of the newest request. That request has its answer already, or will get one, because a
     // read needs no body.
     else if (newest.headersSent || kindOf(newest.req.method) === 'reads')
       whenIt(newest, 'close', () => close(socket, null))
-    // The newest request waits for its body, which will never be complete. Nothing was done, so the refusal is its
-    // answer, sent in order.
+    // The newest request waits for its body, which will never be complete. Nothing was done for it yet. So the
+    // refusal becomes its answer, and is sent after all earlier answers.
     else whenIt(newest, 'socket', () => close(socket, render))
   }
 }
 
-/** Calls `next` when the response gets the connection (`socket`) or closes; at once if that has happened. */
+/**
+ * Calls `next` when the response gets the connection (`socket`) or closes (`close`). If that has already happened,
+ * calls `next` at once.
+ */
 function whenIt(response: ServerResponse, event: 'socket' | 'close', next: () => void): void {
   if (response.destroyed || (event === 'socket' && response.socket)) next()
   else response.once(event, next)
 }
 
 /**
- * Detaches the parser, which must not complete a refused request. The server reads and drops bytes for a while,
- * because the kernel discards the answer if bytes stay unread (RFC 9112 §9.6).
+ * Detaches the parser, so that it cannot complete a refused request. The server still reads and drops bytes for a
+ * while, because the kernel discards the answer if bytes stay unread (RFC 9112 §9.6).
  */
 function discardInput(socket: Socket): void {
-  // A paused socket keeps its listeners until it resumes: without them Node would neither read again nor detect that
-  // the client has closed.
+  // The listeners of a paused socket are removed only after it resumes. Without them, Node would neither read again
+  // nor detect that the client has closed.
   if (socket.isPaused()) return void socket.once('resume', () => discardInput(socket))
   const before = socket.bytesRead
   socket.removeAllListeners('data')
@@ -81,8 +85,8 @@ function discardInput(socket: Socket): void {
 }
 
 /**
- * Writes the refusal and ends the connection. Does nothing if the previous answer was the last one and ends the
- * connection itself. null: ends the connection without a refusal.
+ * Writes the refusal and ends the connection. `render` null: ends the connection without a refusal. Does nothing if
+ * the previous answer was the last one and ends the connection itself.
  */
 function close(socket: Socket, render: RenderRefusal | null): void {
   if (!socket.writable) return

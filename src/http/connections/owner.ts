@@ -4,8 +4,8 @@ import type { WorkOptions } from '../../load/threads/thread-work.ts'
 import { UNPROVEN } from '../../load/unproven.ts'
 
 /**
- * Returns the owner for which the slots, bytes and long answers of a request are counted. All peers of a ledger are
- * one owner, which is not the ledger itself. Readers of a public ledger are UNPROVEN.
+ * Returns the owner whose slots, bytes and long answers a request uses. All peers of a ledger are one owner, which is
+ * not the ledger itself. Readers of a public ledger are UNPROVEN.
  */
 export function ownerOf({ peer, raw }: FastifyRequest): string {
   if (peer !== null) return `peers of ${peer.ledger}`
@@ -13,8 +13,8 @@ export function ownerOf({ peer, raw }: FastifyRequest): string {
 }
 
 /**
- * Returns the owners of a body that a thread reads. `owner`: each peer separately. `ofAll`: all peers of a ledger
- * together.
+ * Returns the owners of a body that a thread reads. `owner`: for peers, each peer separately. `ofAll`: all peers of
+ * the ledger together.
  */
 export function sendersOf(request: FastifyRequest): Pick<WorkOptions, 'owner' | 'ofAll'> {
   const { peer } = request
@@ -22,7 +22,7 @@ export function sendersOf(request: FastifyRequest): Pick<WorkOptions, 'owner' | 
   return { owner: `${peer.ledger} ${peer.peer}`, ofAll: ownerOf(request) }
 }
 
-/** Returns the kind by method, because nothing else is known of a request that may be refused. */
+/** Returns the kind of a request by its method, because nothing else is known of a request that may be refused. */
 export function kindOf(method: string | undefined): RequestKind {
   return method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
 }

@@ -5,16 +5,16 @@ import { PIPELINED_REQUESTS_MAX } from '../limits.ts'
 type Begin = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * Delays each pipelined request until the kernel has taken the previous answer. Node would begin all of them at once,
- * and store their answers while the client does not read the first one.
+ * Delays each pipelined request until the kernel has taken the previous answer. Without this, Node would begin all
+ * requests at once, and store their answers if the client does not read the first one.
  *
  * A response gets its connection when the previous response is done, and its request begins then. Until then the
- * connection is not read. The bytes that were read before (64 KiB) may contain thousands of requests, which take a
- * hundred times as much memory as objects. With too many of them the connection is closed.
+ * connection is not read. But 64 KiB that were already read may contain thousands of requests, and request objects
+ * take a hundred times as much memory as their bytes. If too many requests wait, the connection is closed.
  */
 export class PipelinedRequests {
   readonly #begin: Begin
-  /** Waiting requests by connection, for connections that have had any. */
+  /** Number of waiting requests by connection. Connections that never had one are not listed. */
   readonly #waiting = new WeakMap<Socket, number>()
 
   constructor(begin: Begin) {
@@ -25,7 +25,7 @@ export class PipelinedRequests {
     return (this.#waiting.get(socket) ?? 0) > 0
   }
 
-  /** Queues the request, and begins it when its response gets the connection. */
+  /** Queues the request. It begins when its response gets the connection. */
   add(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     const waiting = (this.#waiting.get(socket) ?? 0) + 1
@@ -35,7 +35,7 @@ export class PipelinedRequests {
     response.once('socket', () => {
       const left = this.#waiting.get(socket)! - 1
       this.#waiting.set(socket, left)
-      // The body of the last one may still be arriving.
+      // The body of the last request may still be arriving, so the connection must be read again.
       if (left === 0) socket.resume()
       this.#begin(request, response)
     })

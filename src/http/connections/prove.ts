@@ -4,7 +4,7 @@ import { UNPROVEN } from '../../load/unproven.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** Set before the request begins; absent for a request without a connection. */
+    /** Set before the request begins. It is absent if the request did not come by a connection. */
     proof?: Proof
   }
 }
@@ -13,33 +13,38 @@ declare module 'node:http' {
 export const OPERATOR = 'operator'
 
 export type Proof = {
-  /** A ledger (`led_…`), OPERATOR, or UNPROVEN: the request is counted for it. */
+  /** The owner for which the request is counted: a ledger (`led_…`), OPERATOR, or UNPROVEN. */
   readonly owner: string
-  /** The key of the request, even if expired; null: no key, or an unknown one. */
+  /** The key of the request, even if it has expired; null: the request has no key, or an unknown key. */
   readonly key: KnownKey | null
-  /** The error with which the key's look-up failed; otherwise null. */
+  /** Error of the key's look-up; null if the look-up did not fail. */
   readonly failure: unknown
 }
 
 type Claims = { readonly authorization?: string | undefined }
 
 /**
- * Decides who owns a request. Returns a promise if the key must be looked up: the request then waits without a slot,
- * and is admitted by its owner afterwards. A promise never rejects, and the number of promises is bounded. Called
- * once for each request.
+ * Decides who owns a request. Returns a promise if the key must be looked up. The request then waits without a slot,
+ * and is admitted afterwards, when its owner is known. A promise never rejects, and the number of promises is
+ * limited. Called once for each request.
  */
 export type Prove = (claims: Claims) => Proof | Promise<Proof>
 
-/** One way to prove an owner. The first prover whose `prefix` the token has decides alone. */
+/**
+ * One way to prove an owner. The prover whose `prefix` matches the token decides alone. If several match, the first
+ * one decides.
+ */
 type Prover = { readonly prefix: string; readonly prove: (token: string) => Proof | Promise<Proof> }
 
 const NOTHING: Proof = { owner: UNPROVEN, key: null, failure: null }
 const OPERATORS: Proof = { owner: OPERATOR, key: null, failure: null }
 
 /**
- * Makes the only function that decides who owns a request. Shares of the server belong to owners, so an owner is what
- * a token proves, never what a request names. A request with a known key costs a SHA-256 and a look-up in a map, and
- * is decided at once. A request without a key, with a wrong checksum or with a wrong operator key costs no more.
+ * Makes the only function that decides who owns a request. Owners have shares of the server. So the owner follows
+ * from what a token proves, never from what a request names.
+ *
+ * A request with a known key costs a SHA-256 and a look-up in a map, and is decided at once. A request without a key,
+ * with a wrong checksum or with a wrong operator key costs no more.
  */
 export function makeProve(deps: {
   readonly callers: CallerCache
@@ -59,12 +64,12 @@ export function makeProve(deps: {
   }
 }
 
-/** Proves a ledger by its API key. A key that is new to the server is looked up. */
+/** Returns a prover that proves a ledger by its API key. A key that is new to the server is looked up. */
 function makeKeyProver({ callers, now }: { callers: CallerCache; now: () => number }): Prover['prove'] {
   const proofOf = (key: KnownKey | null): Proof => {
     if (!key?.caller) return NOTHING
     const { ledger, expiresAtMs } = key.caller
-    // An expired key may be stolen.
+    // An expired key proves nothing, because it may be stolen.
     const isExpired = expiresAtMs !== null && expiresAtMs <= now()
     return { owner: isExpired ? UNPROVEN : ledger, key, failure: null }
   }

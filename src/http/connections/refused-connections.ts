@@ -2,28 +2,32 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { parseWholeRequest, type WholeRequest } from './whole-request.ts'
 
-/** `refusal`: bytes of the answer, ASCII only. null: Node gets the request, and `meet` returns `taken`. */
+/**
+ * `refusal`: bytes of the answer, ASCII only. If it is null, Node gets the request, and `meet` returns `taken` for
+ * it.
+ */
 type Decision<Taken> = { readonly refusal: string | null; readonly taken: Taken | null }
 type Decide<Taken> = (request: WholeRequest, socket: Socket) => Decision<Taken>
 
 type Connection = {
-  /** Node's own listener, which parses. */
+  /** Node's own listener, which passes the bytes to Node's parser. */
   readonly parse: (chunk: Buffer) => void
-  /** True if Node's parser has no partial request, and no answer is due. */
+  /** True if Node's parser has no partial request and no answer is pending. */
   isBetween: boolean
-  /** Request that Node got last, if it was whole. */
+  /** The last request that was passed to Node; null if it did not come whole. */
   given: WholeRequest | null
 }
 
 /**
- * Connections on which a request was refused. Further requests on them are refused from their bytes, before Node
- * makes objects of them. All other bytes go to Node unchanged: accepted requests, and everything that is not exactly
- * one plain request.
+ * Connections on which a request was refused. Further requests on them are refused by reading their bytes, before
+ * Node makes objects of them. All other bytes go to Node unchanged: accepted requests, and everything that is not
+ * exactly one plain request.
  *
  * Both parsers must agree where a request begins. Otherwise an attacker could hide a request from a proxy in front of
  * the server, and another client would get its answer. So bytes are parsed here only while Node's parser is known to
- * be between two requests. That is so after a request that came to Node whole, if Node found the same head and all of
- * its body, and has answered it. (Node does not report its state, and may have half a request from before.)
+ * be between two requests. Node does not report its state, and may have half a request from earlier bytes. It is
+ * between two requests if the previous request was passed to it whole, if it found the same head and all of the body,
+ * and if it has answered the request.
  */
 export class RefusedConnections<Taken> {
   readonly #decide: Decide<Taken>
@@ -34,7 +38,7 @@ export class RefusedConnections<Taken> {
     this.#decide = decide
   }
 
-  /** Inspects the connection's bytes from now on. */
+  /** Inspects all later bytes of the connection. */
   watch(socket: Socket): void {
     if (this.#connections.has(socket)) return
     const [parse, ...others] = socket.listeners('data') as Connection['parse'][]
@@ -46,8 +50,8 @@ export class RefusedConnections<Taken> {
   }
 
   /**
-   * MUST be called for each request that Node has read. Returns what was decided from its bytes; null: nothing was
-   * decided.
+   * MUST be called for each request that Node has read. Returns what was decided from the request's bytes; null:
+   * nothing was decided.
    */
   meet(request: IncomingMessage, response: ServerResponse): Taken | null {
     const connection = this.#connections.get(request.socket)
@@ -78,7 +82,10 @@ export class RefusedConnections<Taken> {
 
 const UNDECIDED: Decision<never> = { refusal: null, taken: null }
 
-/** Returns the head as it was sent, if each name and value had the usual space between them. */
+/**
+ * Returns the head of a request as text. It equals the sent head if all names and values were separated in the usual
+ * way.
+ */
 function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): string {
   let head = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let i = 0; i < rawHeaders.length; i += 2) head += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`

@@ -6,13 +6,14 @@ import { kindOf, ownerOf } from './owner.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null until `reservationOf` is called. MUST be read by `reservationOf`. */
+    /** null until `reservationOf` is called. Code MUST read it through `reservationOf`. */
     reservation: Reservation | null
   }
 }
 
 /**
- * Returns the resources of the request. MUST NOT be called before the request is authenticated, unless it is refused.
+ * Returns the reserved resources of the request. MUST NOT be called before the request is authenticated, unless the
+ * request is refused.
  */
 export function reservationOf(request: FastifyRequest, reply: FastifyReply): Reservation {
   request.reservation ??= new Reservation(request, reply)
@@ -21,7 +22,8 @@ export function reservationOf(request: FastifyRequest, reply: FastifyReply): Res
 
 /**
  * Resources of a request: its slot among the requests under way, and bytes. They are reserved until the response
- * closes, because the client has read it or has gone. One object per request, with one owner and one listener.
+ * closes, which happens when the client has read it or has gone. There is one object per request, with one owner and
+ * one listener.
  */
 export class Reservation {
   readonly #kind: RequestKind
@@ -37,7 +39,7 @@ export class Reservation {
     raw.once('close', () => this.#giveBack())
   }
 
-  /** True when the response has closed. Nothing is reserved, and nothing MUST be reserved any more. */
+  /** True when the response has closed. Then nothing is reserved, and the caller MUST NOT reserve anything. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -56,7 +58,7 @@ export class Reservation {
     return budget.admits(this.#owner, bytes)
   }
 
-  /** Reserves the bytes, whether there is room or not. */
+  /** Reserves the bytes, even if the limit is reached. */
   take(budget: Shares, bytes: number): ReservedBytes {
     const share = new ReservedBytes(budget, this.#owner, bytes)
     this.#shares.push(share)
@@ -66,13 +68,14 @@ export class Reservation {
   #giveBack(): void {
     this.#isOver = true
     for (const share of this.#shares) share.resize(0)
-    // The work of a client that goes away continues, and keeps its slot until it is done. Otherwise clients that give
-    // up and retry would start more and more work. A handler that then sends nothing keeps the slot for a while.
+    // If the client goes away, the work for its request continues. The request keeps its slot until the work is done.
+    // Otherwise clients that give up and retry would start more and more work. If the handler then sends nothing, the
+    // slot is released after a while.
     if (this.#admission) setTimeout(() => this.leave(), REQUEST_ABANDONED_MS_MAX).unref()
   }
 }
 
-/** Bytes of one budget, reserved for one purpose. */
+/** Bytes that are reserved in one budget for one purpose. */
 export class ReservedBytes {
   readonly #budget: Shares
   readonly #owner: string

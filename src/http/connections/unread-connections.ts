@@ -14,14 +14,16 @@ const LIMITS = {
 
 type Unread = { readonly socket: Socket; readonly untilMs: number }
 
-/** A refused request. `complete`: all of it has arrived. */
+/** A refused request. `complete`: whether the whole request has arrived. */
 type Refused = { readonly socket: Socket; readonly complete: boolean }
 
 /**
- * Leaves connections unread for a while after a refusal. The first `perSecond` refusals of a second are free. Beyond
- * them each refusal delays the next read of its connection, in order. Clients are asked to retry after a second. A
- * client that sends at once waits in the kernel, where TCP slows it down. So refusals cannot take the CPU time of
- * accepted requests.
+ * Leaves connections unread for a while after refusals, so that refusals cannot take the CPU time of accepted
+ * requests.
+ *
+ * The first `perSecond` refusals of a second delay nothing. Each further refusal delays the next read of its
+ * connection. The connections are read again in the order of their refusals. The answer asks clients to retry after a
+ * second. If a client sends at once, its bytes wait in the kernel, and TCP slows the client down.
  */
 export class UnreadConnections {
   readonly #now: () => number
@@ -29,12 +31,12 @@ export class UnreadConnections {
   readonly #limits: typeof LIMITS
   /** Refusals in this iteration of the event loop. */
   #refused: Refused[] = []
-  /** In the order in which they are read again. */
+  /** Unread connections, in the order in which they will be read again. */
   readonly #unread: Unread[] = []
-  /** Time until which the refusals so far use up `perSecond`. */
+  /** Time until which the refusals so far have used up the rate `perSecond`. */
   #paidAtMs = 0
 
-  /** `isPausedElsewhere`: returns whether other code keeps the connection paused and will resume it. */
+  /** `isPausedElsewhere`: returns whether other code has paused the connection and will resume it. */
   constructor(now: () => number, isPausedElsewhere: (socket: Socket) => boolean, limits = LIMITS) {
     this.#now = now
     this.#isPausedElsewhere = isPausedElsewhere
@@ -50,8 +52,9 @@ export class UnreadConnections {
   }
 
   /**
-   * Runs when it is known whether each refused request has arrived whole. A client that is still sending may not read
-   * before it has finished.
+   * Runs at the end of a slice, because then it is known for each refused request whether it has arrived whole. A
+   * connection must be read until its request has arrived, because some clients read no answer before they have sent
+   * everything.
    */
   readonly #endSlice = (): void => {
     const refused = this.#refused

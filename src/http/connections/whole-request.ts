@@ -1,6 +1,6 @@
 import { WHOLE_REQUEST_HEAD_BYTES_MAX } from '../limits.ts'
 
-/** A request whose bytes came in one chunk, alone. */
+/** A request whose bytes came in one chunk that contains nothing else. */
 export type WholeRequest = {
   readonly method: string
   readonly url: string
@@ -9,9 +9,9 @@ export type WholeRequest = {
 }
 
 /**
- * Parses a plain request. Returns null for anything that two parsers could read differently, or that needs more than
- * an answer; Node's parser decides about those. The headers have one space before each value, no continued lines, and
- * nothing that sets the body's length but one Content-Length.
+ * Parses a plain request. Returns null if two parsers could read the bytes differently, or if the request needs more
+ * than an answer. Node's parser then reads the request. In a plain request, each header has one space before its
+ * value and no continued lines, and only one Content-Length sets the length of the body.
  */
 export function parseWholeRequest(chunk: Buffer): WholeRequest | null {
   const end = chunk.indexOf('\r\n\r\n')

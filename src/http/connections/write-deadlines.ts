@@ -3,15 +3,16 @@ import { ANSWER_BYTES_PER_SECOND_MIN, ANSWER_STALL_MS_MAX } from '../limits.ts'
 
 const LIMITS = { stallMs: ANSWER_STALL_MS_MAX, bytesPerSecondMin: ANSWER_BYTES_PER_SECOND_MIN }
 
-/** Bytes that the client must have read, and by when. */
+/** Number of bytes that the client must have read, and the time by which it must have read them. */
 type Deadline = { readonly bytes: number; readonly atMs: number }
 
 /**
  * Closes connections whose clients do not read answers. All bytes that are pending at one moment must be read within
- * `stallMs`, plus a second for each `bytesPerSecondMin` of them. Reading a byte now and then extends nothing. Of a
- * whole answer all bytes are pending at once, of a stream only a chunk or two.
+ * `stallMs`, plus a second for each `bytesPerSecondMin` of these bytes. Reading a byte now and then does not extend
+ * this time. Of a whole answer all bytes are pending at once, of a stream only a chunk or two.
  *
- * Nothing is done per request: one check a second for each connection costs less than a listener for each answer.
+ * Nothing is done per request, because one check a second for each connection costs less than a listener for each
+ * answer.
  */
 export class WriteDeadlines {
   readonly #now: () => number

@@ -34,10 +34,13 @@ curl -s ${publicUrl}/v1/records \\
   -d '{"type":"generic/1","payload":{"did":"sent the invoice"}}'
 \`\`\``
 
-/** Example answers of a real ledger, by method, path and status. Written by tools/example-answers.ts. */
+/** Example answers of a real ledger, by method, path and status. tools/example-answers.ts writes them. */
 const EXAMPLES: Json = JSON.parse(readFileSync(new URL('./example-answers.json', import.meta.url), 'utf8'))
 
-/** Returns the OpenAPI 3.1 document of the operations, for `GET /openapi.json`. `publicUrl`: URL of this server for clients. */
+/**
+ * Returns the OpenAPI 3.1 document of the operations, for `GET /openapi.json`. `publicUrl`: URL by which clients
+ * reach this server.
+ */
 export function describeOperations(operations: readonly Operation[], publicUrl: string): Json {
   const schemas = new SchemaComponents()
   const paths: Record<string, Json> = {}
@@ -54,7 +57,8 @@ export function describeOperations(operations: readonly Operation[], publicUrl: 
       description: describeUse(publicUrl),
       license: { name: 'Apache-2.0' },
     },
-    // Relative to the document's own address, because the server does not know the proxies in front of it.
+    // The URL is relative to the address of this document, because the server does not know which proxies are in
+    // front of it.
     servers: [{ url: '/' }],
     tags: [...new Set(ordered.filter((each) => !isOfReference(each)).map(({ group }) => group))].map(
       (name) => ({
@@ -85,7 +89,7 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
     summary,
     ...(isOfReference(operation) ? { 'x-internal': true } : { tags: [operation.group] }),
     ...(access !== 'public' && { security: securityOf(access) }),
-    // A key with only this scope reads only the records of its own agent.
+    // With a key that has only this scope, a caller can read only the records of its own agent.
     ...(typeof access === 'object' && access.own !== undefined && { 'x-own-records-scope': access.own }),
     parameters: [
       ...parametersOf('path', operation.params, schemas),
@@ -111,7 +115,10 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
   }
 }
 
-/** Made of the method and the path's words: `getRecordsById`. Clients are generated from it, so it must not change. */
+/**
+ * Returns an id from the method and the words of the path: `getRecordsById`. It must not change, because clients are
+ * generated from it.
+ */
 function operationIdOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
   const words = path
     .replace(/^\/v1\//, '')
@@ -125,7 +132,7 @@ function capitalize(word: string): string {
   return word[0]!.toUpperCase() + word.slice(1)
 }
 
-/** Each alternative is enough alone. */
+/** Returns alternatives. A request needs only one of them. */
 function securityOf(access: Exclude<Operation['access'], 'public'>): Json[] {
   if (access === 'operator') return [{ operatorKey: [] }]
   const keys = [access.scope, access.own ?? []].flat().map((scope) => ({ apiKey: [scope] }))
@@ -223,7 +230,7 @@ function describeAnswers(operation: Operation, schemas: SchemaComponents): Json 
   return answers
 }
 
-/** Describes the problems by status. Each status lists the codes that this operation can answer with it. */
+/** Describes the problems by status. Each status lists the codes with which this operation can answer it. */
 function describeProblems(operation: Operation, schemas: SchemaComponents): Json {
   const statusOf = (code: ErrorCode): number =>
     operation.otlp ? otlpStatus(ERROR_CODES[code][0]) : ERROR_CODES[code][0]
@@ -247,7 +254,7 @@ function describeProblems(operation: Operation, schemas: SchemaComponents): Json
 
 const PROTOBUF = { type: 'string', format: 'binary', description: 'the same in protobuf' }
 
-/** Default form where it is listed. The other form is for clients that ask for JSON. */
+/** Default form of problems for operations that list it. The other form is for clients that ask for JSON. */
 const CONCISE_PROBLEM = { type: 'string', description: 'RFC 9290' }
 
 function problemOf(codes: readonly ErrorCode[], schemas: SchemaComponents): Json {

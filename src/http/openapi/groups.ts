@@ -32,8 +32,8 @@ export const WEBHOOKS_GROUP = 'Webhooks'
 const NAMES = GROUPS.map(([name]) => name)
 
 /**
- * Returns the group of a path in OpenAPI's notation. Throws for a path without a group, so that no new route is
- * forgotten.
+ * Returns the group of a path in OpenAPI's notation. Throws for a path without a group, so that every new route gets
+ * one.
  */
 export function groupOf(path: string): string {
   const [name] = GROUPS.find(([, pattern]) => pattern.test(path)) ?? []
@@ -42,7 +42,10 @@ export function groupOf(path: string): string {
   return name
 }
 
-/** Returns whether the operation serves the API reference, which does not list such operations. */
+/**
+ * Returns whether the operation belongs to the API reference's own pages. The reference does not list these
+ * operations.
+ */
 export function isOfReference({ group }: Grouped): boolean {
   return group === REFERENCE
 }

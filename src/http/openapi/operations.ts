@@ -9,7 +9,7 @@ import { problemsOf } from './possible-problems.ts'
 
 export type Operation = {
   readonly method: HTTPMethods
-  /** In OpenAPI's notation: `/v1/records/{id}`. */
+  /** Path in OpenAPI's notation: `/v1/records/{id}`. */
   readonly path: string
   readonly group: string
   readonly summary: string
@@ -18,12 +18,12 @@ export type Operation = {
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null
   readonly bodyBytesMax: number
-  /** Bodies and problems in CBOR (SCRAPI). */
+  /** True if bodies and problems are in CBOR (SCRAPI). */
   readonly scrapi: boolean
-  /** Bodies and problems of OTLP, in protobuf or JSON. */
+  /** True if bodies and problems have the form of OTLP, in protobuf or JSON. */
   readonly otlp: boolean
   readonly answers: readonly Answer[]
-  /** Where a GET reads from; null: the operation writes. */
+  /** The server from which a GET reads; null: the operation writes. */
   readonly reads: ReadFrom | null
   /** Every error that the operation can answer, in the order of docs/reference/errors.md. */
   readonly problems: readonly ErrorCode[]
@@ -31,23 +31,23 @@ export type Operation = {
 
 export type Answer = {
   readonly status: string
-  /** null: no body. */
+  /** null: the answer has no body. */
   readonly content: { readonly mediaType: string; readonly schema: z.ZodType } | null
 }
 
 declare module 'fastify' {
   interface FastifySchema {
     /**
-     * True for what is no operation of the REST API: an answer of 405, a call between the servers of peers, or a
-     * message of MCP.
+     * True if the route is not an operation of the REST API: an answer of 405, a call between the servers of peers,
+     * or a message of MCP.
      */
     hide?: boolean
   }
 }
 
 /**
- * Collects the operations of routes that are registered after this call. Throws at registration for a route without a
- * summary, answers or group, so that the documentation is complete.
+ * Collects the operations of all routes that are registered after this call. If a route has no summary, answers or
+ * group, its registration throws. So the documentation is complete.
  */
 export function collectOperations(app: FastifyInstance): readonly Operation[] {
   const operations: Operation[] = []
@@ -65,7 +65,7 @@ function operationOf(route: RouteOptions): Operation {
   const method = route.method as HTTPMethods
   const access = route.config!.access!
   if (access === 'peer' || access === 'introduction') throw new Error(`${where} is for peers: hide it`)
-  // Fastify has no name for a wildcard.
+  // Fastify does not name a wildcard, so it gets the name `path`.
   const path = route.url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')
   return {
     method,
@@ -92,7 +92,10 @@ function operationOf(route: RouteOptions): Operation {
   }
 }
 
-/** A zod schema means JSON, and `z.undefined()` no body. Other media types use Fastify's own form. */
+/**
+ * Schema of an answer. A zod schema means JSON, and `z.undefined()` means that there is no body. For other media
+ * types, Fastify's own form is used.
+ */
 type ResponseSchema = z.ZodType | { readonly content: Readonly<Record<string, { schema: z.ZodType }>> }
 
 function answersOf([status, response]: [string, ResponseSchema]): Answer[] {

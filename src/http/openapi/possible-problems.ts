@@ -28,7 +28,7 @@ const BODY: readonly ErrorCode[] = [
 ]
 const LARGE_BODY: readonly ErrorCode[] = ['json_too_costly']
 /**
- * `state_conflict`: the ledger's signing key changed several times while the entry was signed
+ * `state_conflict`: while the entry was being signed, the ledger's signing key changed several times
  * (src/append/append-one.ts).
  */
 const WRITE: readonly ErrorCode[] = [
@@ -44,17 +44,17 @@ const WRITE: readonly ErrorCode[] = [
 const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
 
 /**
- * Returns every error that an operation can answer, in the order of docs/reference/errors.md: the errors of its kind, and those
- * that its route declares. A route that declares `idempotency_key_reused` accepts an Idempotency-Key. (405 belongs to
- * an address, not to an operation.)
+ * Returns every error that an operation can answer: the errors of its kind, and the errors that its route declares.
+ * They are in the order of docs/reference/errors.md. A route that declares `idempotency_key_reused` accepts an
+ * Idempotency-Key. The status 405 is left out, because it belongs to an address, not to an operation.
  */
 export function problemsOf(operation: {
   readonly method: string
   readonly access: Exclude<Access, PeerAccess>
-  /** Whether the path contains an id, which may not exist. */
+  /** Whether the path contains an id. The thing with this id may not exist. */
   readonly addressed: boolean
   readonly takesKnownSize: boolean
-  /** Whether the route accepts bodies beyond the default limit. */
+  /** Whether the route accepts bodies that are larger than the default limit. */
   readonly largeBody: boolean
   readonly declared: readonly ErrorCode[]
 }): ErrorCode[] {
@@ -74,7 +74,7 @@ export function problemsOf(operation: {
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code))
 }
 
-/** Returns whether an operation accepts If-Match: it then declares `version_mismatch`. */
+/** Returns whether an operation accepts If-Match. Such an operation declares `version_mismatch`. */
 export function takesIfMatch(problems: readonly ErrorCode[]): boolean {
   return problems.includes('version_mismatch')
 }

@@ -2,13 +2,16 @@ import { z } from 'zod'
 
 type Json = Record<string, unknown>
 
-/** Schemas of one document. A schema with an id is listed once, under `components`, and referred to. */
+/** Schemas of one document. A schema with an id is listed once under `components`, and all uses refer to it. */
 export class SchemaComponents {
   readonly #components: Record<string, unknown> = {}
-  /** Cache of converted schemas: the problem document appears at every status of every operation. */
+  /** Converted schemas. They are cached, because the problem document is used for every status of every operation. */
   readonly #made = new Map<z.ZodType, Json>()
 
-  /** Adds a schema. Returns it as it is written at the place of use. */
+  /**
+   * Adds a schema to the document. Returns the JSON to write where the schema is used: a reference or the schema
+   * itself.
+   */
   add(schema: z.ZodType): Json {
     const made = this.#made.get(schema) ?? this.#make(schema)
     this.#made.set(schema, made)
@@ -16,7 +19,8 @@ export class SchemaComponents {
   }
 
   #make(schema: z.ZodType): Json {
-    // Converted as the validator does it (src/http/zod-validation.ts), so that the document and the server agree.
+    // The validator converts schemas in the same way (src/http/zod-validation.ts), so that the document and the
+    // server agree.
     const { $schema: _, $defs, ...json } = moveReferences(z.toJSONSchema(schema)) as Json
     Object.assign(this.#components, $defs)
     return json

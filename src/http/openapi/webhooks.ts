@@ -5,11 +5,11 @@ import type { SchemaComponents } from './schema-components.ts'
 type Json = Record<string, unknown>
 
 /**
- * Describes the requests to endpoints, by event. Receivers generate types from them. docs/guides/webhooks.md describes
- * delivery and signatures.
+ * Describes the requests that are sent to webhook endpoints, by event. Receivers generate types from these
+ * descriptions. docs/guides/webhooks.md describes delivery and signatures.
  */
 export function describeWebhooks(schemas: SchemaComponents): Record<string, Json> {
-  // The union is listed among the components too.
+  // The union of all events is listed among the components too.
   schemas.add(webhookEvent)
   const described = webhookEvent.options.flatMap((event) =>
     [...event.shape.type.values].map((name): [string, Json] => [

@@ -13,7 +13,7 @@ import { UnreadConnections } from '../connections/unread-connections.ts'
 import { REFUSED_RETRY_AFTER_SECONDS_MAX } from '../limits.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
 
-/** A request that was decided from its bytes: its owner, and whether it has been admitted. */
+/** Decision about a request from its bytes: proof of its owner, and whether it was admitted. */
 type Claimed = { readonly proof: Proof | Promise<Proof>; readonly isAdmitted: boolean }
 
 type AdmissionDeps = { readonly admission: Admission; readonly budgets: ByteBudgets; readonly prove: Prove }
@@ -21,15 +21,18 @@ type AdmissionDeps = { readonly admission: Admission; readonly budgets: ByteBudg
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * From now on each answer ends its connection, so that the client's next request goes to another server. Nothing
-     * is refused.
+     * After this call, each answer closes its connection, so that the client sends its next request to another
+     * server. No request is refused.
      */
     drain(): void
     readonly isDraining: boolean
   }
 }
 
-/** Probes, and the OPTIONS by which load balancers probe. A busy server must not look dead or unusable. */
+/**
+ * Returns whether a request is a probe, or an OPTIONS request, which load balancers use as a probe. A busy server
+ * must not seem to be down.
+ */
 function isAlwaysAdmitted(method: string | undefined, url: string): boolean {
   return PROBE.test(url) || method === 'OPTIONS'
 }
@@ -37,14 +40,15 @@ function isAlwaysAdmitted(method: string | undefined, url: string): boolean {
 const PROBE = /^\/(?:livez|readyz)(?:\?|$)/
 
 /**
- * Refuses requests beyond the limits, before any other work. Only the owner is proven first: at once if the key is
- * known, so that a burst is decided in one slice; otherwise after the key's look-up.
+ * Refuses requests beyond the limits, before any other work except the proof of the owner. If the key is known, the
+ * owner is proved at once, so a whole burst is decided in one slice. Otherwise the owner is known after the key's
+ * look-up.
  *
- * A request counts from when it is authenticated and has arrived whole, until its answer begins. Nobody can fill the
- * limit by sending slowly or without a key. Answers that are not read count as bytes (unread-answers.ts), and streams
- * have slots of their own.
+ * A request counts from when it is authenticated and has arrived whole, until its answer begins. So nobody can use up
+ * the limit by sending slowly or without a key. Answers that are not read count as bytes (unread-answers.ts), and
+ * streams have slots of their own.
  *
- * A pipelined request waits until the previous answer was taken by the kernel.
+ * A pipelined request waits until the kernel has taken the previous answer.
  */
 export function useAdmission(app: FastifyInstance, { admission, budgets, prove }: AdmissionDeps): void {
   let isDraining = false
@@ -88,7 +92,7 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
     }
     request.proof = proof
     admission.begin(kind, Number(request.headers['content-length'] ?? 0), owner, () => {
-      // If the client has gone meanwhile, nobody would get the answer.
+      // If the client has gone in the meantime, the request is not handled, because nobody would get the answer.
       if (!request.socket.destroyed) handle(request, response)
     })
   }
@@ -96,11 +100,11 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
   app.server.removeListener('request', handle)
   const meet = (request: IncomingMessage, response: ServerResponse) => {
     app.connections.meet(response)
-    // Node gives the connection to one response after another.
+    // Node gives the connection to one response after another. A response without it belongs to a pipelined request.
     if (response.socket === null) waiting.add(request, response)
     else begin(request, response)
   }
-  // Requests with an `Expect` that Node does not know go the same way (malformed.ts).
+  // Requests with an unknown `Expect` are admitted in the same way, and refused later (malformed.ts).
   app.server.on('request', meet).on('checkExpectation', meet)
 
   app.decorateRequest('held', null)
@@ -110,7 +114,7 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     request.reservation?.leave()
-    // With pipelining only the last answer closes the connection. Otherwise the requests behind it would get no
+    // With pipelining, only the last answer may close the connection. Otherwise the requests behind it would get no
     // answer.
     if (isDraining && !waiting.has(request.raw.socket)) reply.raw.shouldKeepAlive = false
     done(null, payload)
@@ -118,19 +122,21 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
 }
 
 /**
- * Rendered once: an error object per refusal, with its stack, and rendering it took a third of a refusal's cost.
- * Through Node's response a refusal costs 26 µs in a server that does nothing else, and 50 beside other work, with
- * cold caches. From bytes to bytes (refused-connections.ts) it costs 10 and 23. Half of that is the kernel's: a read,
- * and a write that wakes the client.
+ * Refusals that are rendered only once. An error object for each refusal, with its stack, and rendering it took a
+ * third of a refusal's cost.
+ *
+ * CPU time of one refusal: through Node's response 26 µs in a server that does nothing else, and 50 µs beside other
+ * work, with cold caches. From bytes to bytes (refused-connections.ts) 10 µs and 23 µs. The kernel takes half of
+ * that, for a read and a write that wakes the client.
  */
 const TOO_MANY = prepareRefusal('too many requests are under way: nothing was done')
 const UNREAD = prepareRefusal('too many bytes of earlier answers are still unread: nothing was done')
 
 type Refusal = {
   readonly around: readonly [string, string]
-  /** Names and values alternate. One list for each number of seconds of Retry-After. */
+  /** Names and values of headers, alternating. There is one list for each possible number of seconds in Retry-After. */
   readonly headers: readonly string[][]
-  /** The headers as text, with the status line before them. */
+  /** Status line and headers as text. */
   readonly heads: readonly string[]
 }
 
@@ -146,12 +152,12 @@ function prepareRefusal(detail: string): Refusal {
   return { around, headers, heads }
 }
 
-/** The text is ASCII only. */
+/** Sends a refusal. latin1 is correct, because the text is ASCII only. */
 function refuse(response: ServerResponse, refusal: Refusal): void {
   response.writeHead(503, jittered(refusal.headers)).end(bodyOf(refusal), 'latin1')
 }
 
-/** Returns the same bytes that Node would write. */
+/** Returns a refusal as text. Its bytes are the same that Node would write. */
 function renderRefusal(refusal: Refusal, { keepAliveTimeout }: Server): string {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveTimeout / 1_000)}\r\n`
   return `${jittered(refusal.heads)}Date: ${new Date().toUTCString()}\r\n${keepAlive}\r\n${bodyOf(refusal)}`
@@ -161,7 +167,7 @@ function bodyOf({ around: [before, after] }: Refusal): string {
   return `${before}req_${randomUUID().replaceAll('-', '')}${after}`
 }
 
-/** Picks a random delay, so that refused clients do not come back all at once. */
+/** Picks a random number of seconds, so that refused clients do not all come back at the same time. */
 function jittered<T>(ofEachSecond: readonly T[]): T {
   return ofEachSecond[Math.floor(Math.random() * ofEachSecond.length)]!
 }

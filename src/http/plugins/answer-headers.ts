@@ -1,12 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import type { Caller } from '../../ledgers/caller.ts'
 
-/** Size of the ledger that an answer rests on, a bare integer. For a write: the size right after its newest entry. */
+/**
+ * Header with the size of the ledger that the answer shows, as a plain integer. For a write, it is the size right
+ * after the newest entry that the request wrote.
+ */
 export const LEDGER_SIZE_HEADER = 'tallystick-ledger-size'
 
 /**
- * Sets headers of every answer. `nosniff`: browsers must use the declared type. `no-store`: no cache, shared or
- * private, may store an answer that needs a key, because erased documents must be gone.
+ * Sets headers that every answer has. `nosniff`: browsers must use the declared type. `no-store`: no cache may store
+ * an answer that needs a key, because a cache could still show documents after their erasure.
  */
 export function useAnswerHeaders(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {

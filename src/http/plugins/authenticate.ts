@@ -14,13 +14,13 @@ import { isId, parseId } from '../../proof/ids.ts'
 import { findBearerToken, OPERATOR, type Prove } from '../connections/prove.ts'
 
 /**
- * Access to a route: a key with any of these scopes. `own`: a key with only this scope may call it too, and is shown
- * only its own agent's records. A route without access is refused at registration.
+ * Who may call a route. `scope`: a key with any of these scopes may call it. `own`: a key with only this scope may
+ * call it too, but is shown only the records of its own agent. A route without access is refused at registration.
  */
 export type Access = 'public' | 'operator' | PeerAccess | KeyAccess
 /**
- * The server of a peer, which signs its requests. The body of an `introduction` contains the key, and its route
- * checks it.
+ * Routes for the servers of peers, which sign their requests. The body of an `introduction` contains the key, so its
+ * route checks the signature itself.
  */
 export type PeerAccess = 'peer' | 'introduction'
 type KeyAccess = {
@@ -36,16 +36,16 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
-    /** Peer that sent the request, on routes for peers. */
+    /** The peer that sent the request. Only set on routes for peers. */
     peer: PeerRequest
-    /** Parsed headers of the signature; null on all other routes. */
+    /** Parsed headers of a peer's signature; null on routes that are not for peers. */
     peerSignature: RequestSignature | null
     /**
-     * Public ledger (`led_…`) that is read without a key, on routes that allow it. There is no `caller` then.
-     * Otherwise null.
+     * Id of the public ledger (`led_…`) if it is read without a key, on routes that allow this. Then there is no
+     * `caller`. null for all other requests.
      */
     publicLedger: string | null
-    /** The route MUST show the caller only records that name its agent. */
+    /** If true, the route MUST show the caller only records that name the caller's agent. */
     ownRecordsOnly: boolean
   }
 }
@@ -69,7 +69,7 @@ export function useAuthentication(
       throw new Error(`the route ${route.method} ${route.url} does not say who may call it`)
   })
   app.addHook('onRequest', async (request) => {
-    const access = request.routeOptions.config.access ?? 'public' // for unknown addresses
+    const access = request.routeOptions.config.access ?? 'public' // there is no access for unknown addresses
     if (access === 'public') return
     if (access === 'peer' || access === 'introduction') {
       request.peerSignature = readRequestSignature(deps, {
@@ -87,7 +87,7 @@ export function useAuthentication(
       if (isPublic) return
     }
     const nowMs = deps.now()
-    // Absent if the request did not come by a connection.
+    // The proof is still missing if the request did not come by a connection.
     request.raw.proof ??= await deps.prove(request.headers)
     if (access === 'operator') return requireOperator(request)
     request.caller = await requireCaller(request, deps.callers, nowMs)
@@ -95,7 +95,10 @@ export function useAuthentication(
   })
 }
 
-/** Returns whether the request's key would still be admitted now, with the same access to records. For long answers. */
+/**
+ * Returns whether the request's key would be admitted now too, with the same access to records. Long answers check
+ * this repeatedly.
+ */
 export async function isStillAdmitted(
   request: FastifyRequest,
   deps: { callers: CallerCache; now: () => number },
@@ -116,7 +119,10 @@ function requireOperator(request: FastifyRequest): void {
   throw new ApiError('unauthenticated', 'this needs the operator key (TALLYSTICK_OPERATOR_KEY)')
 }
 
-/** Returns the caller of the proven key. Reads it again, because the request may have waited since. */
+/**
+ * Returns the caller of the proved key. The caller is read again, because the request may have waited since the
+ * proof.
+ */
 async function requireCaller(request: FastifyRequest, callers: CallerCache, nowMs: number): Promise<Caller> {
   const { key, failure } = request.raw.proof!
   if (failure !== null) throw failure
@@ -143,7 +149,7 @@ async function requireCaller(request: FastifyRequest, callers: CallerCache, nowM
 function requireBearerToken({ headers }: FastifyRequest): string {
   const token = findBearerToken(headers.authorization)
   if (token !== null) return token
-  // Some exporters do not decode OTEL_EXPORTER_OTLP_HEADERS.
+  // Some exporters do not decode the percent signs in OTEL_EXPORTER_OTLP_HEADERS.
   const isEncoded = /^Bearer%20/i.test(headers.authorization ?? '')
   throw new ApiError(
     'unauthenticated',
@@ -157,7 +163,7 @@ function requireScope(caller: Caller, { scope, own }: KeyAccess): 'all' | 'own' 
   const scopes = typeof scope === 'string' ? [scope] : scope
   if (scopes.some((one) => caller.scopes.has(one))) return 'all'
   if (own !== undefined && caller.scopes.has(own)) return 'own'
-  // Names `own` too. A caller that sees only the wider scope would request more than it needs.
+  // The error names `own` too. If it named only the wider scopes, the caller would request more rights than it needs.
   const enough = [...scopes, ...(own === undefined ? [] : [own])].join(' or ')
   throw new ApiError('forbidden', `the API key ${caller.key} lacks the scope ${enough}`, {
     members: { scope: scopes[0] },

@@ -5,9 +5,9 @@ import { reservationOf } from '../connections/reservation.ts'
 import { BODY_CHUNK_OVERHEAD_BYTES } from '../limits.ts'
 
 /**
- * Counts bodies from when their sender is authenticated until they are answered. Before that no body is read: Node
- * buffers 64 KiB of it. The declared length counts at once, so that no body is refused half-way. A body without a
- * length counts as the largest that its route accepts.
+ * Counts the bytes of bodies, from when the sender is authenticated until the request is answered. Before that no
+ * body is read; Node buffers only 64 KiB of it. The declared length is counted at once, so that no body is refused
+ * half-way. A body without a declared length counts as the largest body that its route accepts.
  */
 export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { budgets: ByteBudgets }): void {
   app.addHook('preParsing', (request, reply, payload, done) => {
@@ -18,7 +18,7 @@ export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { b
     if (!reservation.hasRoom(bodies, bytes)) return done(tooMuch())
     const share = reservation.take(bodies, bytes)
     if (request.raw.complete) return done(null, payload)
-    // Each chunk is an object: 4 MiB in chunks of one byte would take a gigabyte.
+    // Each chunk of a body needs an object. If 4 MiB came in chunks of one byte, the objects would take a gigabyte.
     let around = 0
     payload.on('data', () => {
       around += BODY_CHUNK_OVERHEAD_BYTES
@@ -31,7 +31,10 @@ export function useBodyBudget(app: FastifyInstance, { budgets: { bodies } }: { b
   })
 }
 
-/** Returns 0 if there is no body, or if it is refused unread because of its length. */
+/**
+ * Returns the number of bytes to count. Returns 0 if there is no body, or if the body will be refused unread because
+ * it is too long.
+ */
 function announcedBytes({ raw, routeOptions }: FastifyRequest): number {
   if (raw.method === 'GET' || raw.method === 'HEAD') return 0
   const { bodyLimit } = routeOptions

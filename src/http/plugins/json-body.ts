@@ -21,23 +21,26 @@ import { ValidatedBody } from '../zod-validation.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Reads, validates and builds a body that is large work, in a thread. The result becomes the request's body. */
+    /** Reads, validates and builds a body that needs much work, in a thread. The result becomes the request's body. */
     readBody?: (threads: Threads, request: FastifyRequest, body: Buffer) => Promise<object>
     /**
-     * The body is OTLP, in protobuf or JSON, with or without gzip. The request's body is an OtlpBody. Problems are
-     * answered in OTLP's form.
+     * Set if the body is OTLP, in protobuf or JSON, with or without gzip. The request's body is then an OtlpBody, and
+     * problems are answered in OTLP's form.
      */
     otlp?: OtlpSignal
-    /** The body is a Signed Statement in COSE. The request's body is a CoseBody. Problems are answered in CBOR. */
+    /**
+     * True if the body is a Signed Statement in COSE. The request's body is then a CoseBody, and problems are
+     * answered in CBOR.
+     */
     scrapi?: true
   }
 }
 
 export const COSE_TYPE = 'application/cose'
-/** Media types of a Signed Statement: SCRAPI's, and the one that RFC 9943 registers. */
+/** Media types of a Signed Statement: the type of SCRAPI, and the type that RFC 9943 registers. */
 export const STATEMENT_TYPES: readonly string[] = [COSE_TYPE, 'application/scitt-statement+cose']
 
-/** Bytes of a COSE body, not parsed yet. */
+/** The bytes of a COSE body. They are not parsed yet. */
 export class CoseBody extends ValidatedBody {
   readonly bytes: Uint8Array
 
@@ -50,9 +53,9 @@ export class CoseBody extends ValidatedBody {
 const NOT_READ = 'the body was not read'
 
 /**
- * Checks JSON bodies on their text (docs/formats/documents.md). Text that a JavaScript value could not represent
- * exactly is refused, never silently changed. A large body is read in a thread, and charged to its sender before
- * that.
+ * Checks the text of JSON bodies (docs/formats/documents.md). If a JavaScript value could not represent the text
+ * exactly, the body is refused. It is never silently changed. A large body is read in a thread. Before that, its
+ * bytes are charged to the sender's rate limit.
  */
 export function useJsonBody(app: FastifyInstance, { threads }: { readonly threads: Threads }): void {
   app.removeAllContentTypeParsers()
@@ -120,14 +123,14 @@ function refuseCompressed({ headers }: FastifyRequest): void {
 }
 
 /**
- * Returns whether the event loop parses the body: everything small, and larger plain texts such as drains of peers
- * and escaped documents.
+ * Returns whether the event loop parses the body. It parses all small bodies. It also parses larger bodies if their
+ * texts are plain, such as entries from peers and escaped documents.
  */
 function isForTheLoop(body: Buffer, depthMax: number): boolean {
   if (body.length <= BODY_BYTES_MAX) return true
   if (body.length > JSON_LOOP_BYTES_MAX) return false
-  // latin1 makes a character of each byte: names, brackets and backslashes are the same in UTF-8, and nothing is
-  // copied.
+  // latin1 makes one character of each byte and copies nothing. Names, brackets and backslashes are the same in
+  // UTF-8.
   return isCheap(body.toString('latin1'), { depthMax, tokensMax: JSON_LOOP_TOKENS_MAX })
 }
 

@@ -14,17 +14,21 @@ declare module 'fastify' {
 }
 
 /**
- * Node would answer some requests itself, without a problem document. `useMalformed` answers what Node's parser
- * rejects. `refuseMalformedHeaders` answers what Node would refuse without a reason, or accept.
+ * Answers requests that Node would answer itself without a problem document. `useMalformed` answers what Node's
+ * parser rejects. `refuseMalformedHeaders` answers requests that Node would refuse without a reason, or wrongly
+ * accept.
  */
 export function useMalformed(app: FastifyInstance): void {
   app.decorate('connections', new Connections())
-  // A client that has closed its sending side can still read (RFC 9112 §9.6).
+  // This keeps the connection open if a client closes its sending side, because the client can still read (RFC 9112
+  // §9.6).
   Object.assign(app.server, { httpAllowHalfOpen: true })
-  // Node silently drops headers after the thousandth, for example an Idempotency-Key. Their bytes are limited.
+  // 0 means no limit of headers. With a limit, Node silently drops the headers after it, for example an
+  // Idempotency-Key. The bytes of all headers are limited anyway.
   app.server.maxHeadersCount = 0
   app.server.on('connect', (_request, socket: Socket) => {
-    // Node has removed its own listeners, so a longer answer would never get the events that it waits for.
+    // Node has removed its own listeners from the socket. So an answer that is still being sent would never get the
+    // events that it waits for.
     if (app.connections.isAnswering(socket)) return void socket.destroy()
     socket.on('error', () => {})
     refuse(app, socket, 'method_not_allowed', 'this server is not a proxy: it does not accept CONNECT')
@@ -32,8 +36,8 @@ export function useMalformed(app: FastifyInstance): void {
 }
 
 /**
- * Answers requests that Node's parser refused, or that did not arrive in time. There is no whole request object, so
- * the answer is written by hand.
+ * Answers requests that Node's parser refused, or that did not arrive in time. There is no complete request object,
+ * so the bytes of the answer are written here.
  */
 export function refuseMalformedHttp(
   this: FastifyInstance,
@@ -57,7 +61,7 @@ function refuse(app: FastifyInstance, socket: Socket, code: ErrorCode, detail: s
     const body = renderProblem(new ApiError(code, detail), `req_${randomBytes(16).toString('hex')}`)
     return (
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
-      // Required of a 405 (RFC 9110 §15.5.6).
+      // RFC 9110 §15.5.6 requires Allow in a 405.
       `${status === 405 ? 'Allow: \r\n' : ''}Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
     )
@@ -65,14 +69,14 @@ function refuse(app: FastifyInstance, socket: Socket, code: ErrorCode, detail: s
 }
 
 /**
- * Refuses requests whose headers are ambiguous, or request an unsupported feature. MUST come before code that relies
- * on headers.
+ * Refuses requests whose headers are ambiguous or ask for an unsupported feature. MUST be registered before code that
+ * relies on headers.
  */
 export function refuseMalformedHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers, httpVersion, method } = request.raw
     const { host, expect, 'transfer-encoding': coding, 'content-length': length = '0' } = headers
-    // Node joins two lines with a comma and a space, which is no valid host.
+    // Node joins two Host lines with a comma and a space, and the result is not a valid host.
     if (host === undefined ? httpVersion === '1.1' : !HOST.test(host))
       return done(
         new ApiError('bad_request', 'send one `Host`: a name or an address, and a port if there is one'),
@@ -83,12 +87,12 @@ export function refuseMalformedHeaders(app: FastifyInstance): void {
       return done(
         new ApiError('transfer_coding_unknown', 'the only transfer coding that is supported is chunked'),
       )
-    // OPTIONS is accepted under any load, so no body is read for it.
+    // OPTIONS is accepted under any load, so the server must not have to read a body for it.
     if (method === 'OPTIONS' && (coding !== undefined || Number(length) > 0))
       return done(new ApiError('bad_request', 'OPTIONS must have no body here'))
     done()
   })
 }
 
-/** RFC 9112 §3.2: `uri-host [":" port]`; empty if the address has no authority. */
+/** RFC 9112 §3.2: `uri-host [":" port]`. Empty if the address has no authority */
 const HOST = /^(?:\[[\w.:%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/

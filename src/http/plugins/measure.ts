@@ -13,7 +13,10 @@ declare module 'fastify' {
   }
 }
 
-/** Clients may send any method that Node knows, to any address. Methods outside this list are counted as `other`. */
+/**
+ * Methods that are counted separately. Clients may send any method that Node knows, to any address, so all other
+ * methods are counted as `other`.
+ */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'other'] as const
 const ELSEWHERE = 'none'
 
@@ -21,8 +24,8 @@ type ByMethod = (method: string) => RouteDurations
 type OnResponse = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
 
 /**
- * Measures requests. Each route has its own hook with its histograms: measuring a request takes 0.03 µs, and
- * detecting a client that goes away 0.1 more. With labels of prom-client, one of them read from
+ * Measures requests. Each route has its own hook with its histograms, so measuring a request takes 0.03 µs. Detecting
+ * a client that goes away takes 0.1 µs more. With labels of prom-client, of which one was read from
  * `request.routeOptions`, measuring took 0.65 µs.
  */
 export function useMeasurement(app: FastifyInstance, { metrics }: { metrics: Metrics }): void {
@@ -44,7 +47,7 @@ export function useMeasurement(app: FastifyInstance, { metrics }: { metrics: Met
     if (request.is404) observeElsewhere(request, reply, done)
     else done()
   })
-  // Fastify does not report a client that goes away before it is answered.
+  // Fastify does not report a client that goes away before it gets its answer, so the response's own event is used.
   const onClose = function (this: ServerResponse) {
     if (!this.writableFinished) http.aborted++
   }

@@ -5,21 +5,22 @@ import { EVENT_STREAM } from '../answers/accept.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** True if no route has the method, but the routes of this address answer problems in CBOR. */
+    /** True if no route accepts the request's method, and the routes of this address answer problems in CBOR. */
     hasConciseProblems: boolean
   }
   interface FastifyContextConfig {
-    /** OPTIONS is answered like GET: HAProxy's `option httpchk` probes with it. */
+    /** True if OPTIONS is answered like GET, because HAProxy's `option httpchk` sends OPTIONS as its probe. */
     probe?: true
   }
 }
 
-/** Media types of open-ended answers. */
+/** Media types of answers that have no fixed end. */
 const STREAMS = [EVENT_STREAM, 'application/x-ndjson']
 
 /**
- * Adds HEAD to each GET (RFC 9110 §9.1); Node leaves the content out. Not where an answer may be a stream, which
- * would run to its end unread. MUST come after all hooks that read the methods of a route.
+ * Adds HEAD to each GET route (RFC 9110 §9.1). Node leaves out the content of the answer. A route whose answer may be
+ * a stream gets no HEAD, because the whole stream would be made but never read. MUST be called after all hooks that
+ * read the methods of a route have been added.
  */
 export function takeHead(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -36,17 +37,18 @@ function isStreamed(schema: RouteOptions['schema']): boolean {
   return Object.keys(answer?.content ?? {}).some((type) => STREAMS.includes(type))
 }
 
-/** `methods`: accepted methods. `scrapi`: from its routes' config. */
+/** `methods`: methods that the address accepts. `scrapi`: from the config of its routes. */
 type Address = { readonly methods: Set<string>; readonly scrapi: boolean }
 
-/** Answer to `OPTIONS *` (RFC 9110 §9.3.7): no address accepts other methods. */
+/** Answer to `OPTIONS *` (RFC 9110 §9.3.7). No address accepts any other method. */
 const ALL = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
 
 /**
- * Answers OPTIONS with 204, and a method that the address does not accept with 405, both with `Allow`; 404 for
- * unknown addresses. This happens before authentication, and before the body is read. A separate router knows
- * addresses without methods. Registering a second route for each address, with all refused methods, took half of the
- * time to build a server (31 of 52 ms).
+ * Answers OPTIONS with 204, methods that the address does not accept with 405, and unknown addresses with 404. The
+ * answers 204 and 405 have `Allow`. This happens before authentication and before the body is read.
+ *
+ * A separate router finds addresses without their methods. The alternative, a second route for each address with all
+ * refused methods, took half of the time to build a server (31 of 52 ms).
  */
 export function refuseOtherMethods(
   app: FastifyInstance,
@@ -67,11 +69,11 @@ export function refuseOtherMethods(
   })
   app.addHook('onRequest', async (request, reply) => {
     const path = request.url.split('?')[0]!
-    // Otherwise /v1/records/:id would answer GET /v1/records/batch.
+    // The path itself must have the method. Otherwise the route /v1/records/:id would answer GET /v1/records/batch.
     const isTaken = !request.is404 && (addressOf.get(path)?.methods.has(request.method) ?? true)
     if (isTaken && request.method !== 'OPTIONS') return
     const found = addresses.find('GET', path)
-    // A trailing slash is parsed as an empty id.
+    // The router reads a trailing slash as an empty id.
     if (path !== '*' && (!found || Object.values(found.params).includes('')))
       throw new ApiError('not_found', `there is nothing at ${path}`)
     const address = found?.store as Address | undefined

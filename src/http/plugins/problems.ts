@@ -11,13 +11,13 @@ import { asksForJson, EVENT_STREAM } from '../answers/accept.ts'
 import { sendStatus } from '../answers/otlp-answers.ts'
 import { FailureLog } from '../failure-log.ts'
 
-/** Errors as RFC 9457 problem documents. */
+/** Answers errors as problem documents of RFC 9457. */
 declare module 'fastify' {
   interface FastifyInstance {
     readonly failures: FailureLog
   }
   interface FastifyContextConfig {
-    /** Problems are answered as errors of JSON-RPC: clients of MCP show nothing else to their users. */
+    /** True if problems are answered as JSON-RPC errors, because clients of MCP show only these to their users. */
     mcp?: true
   }
 }
@@ -37,7 +37,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
-  // No hook runs for a malformed address (answer-headers.ts).
+  // For a malformed address no hook runs (answer-headers.ts), so the headers are set here.
   reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
   if (request.routeOptions.config?.otlp) return sendStatus(request, reply, known)
   const isOfScrapi = request.routeOptions.config?.scrapi || request.hasConciseProblems
@@ -55,15 +55,18 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     reply
       .code(known.status)
       .header('content-type', PROBLEM_TYPE)
-      // As bytes: Fastify adds a charset to strings, and this media type has none (RFC 9457 §6.1).
+      // Sent as bytes. To a string Fastify would add a charset, which this media type does not have (RFC 9457 §6.1).
       .send(Buffer.from(renderProblem(known, request.id)))
   )
 }
 
-/** A fault of the request, like 4xx. */
+/** This status means that the request is at fault, like a status 4xx. */
 const NOT_IMPLEMENTED = 501
 
-/** Logs the route's pattern, because an address may contain private values. */
+/**
+ * Logs a failed request. The route's pattern is logged instead of the address, because an address may contain private
+ * values.
+ */
 function logFailure(
   { server, log, method, routeOptions }: FastifyRequest,
   code: ErrorCode,
@@ -72,7 +75,10 @@ function logFailure(
   server.failures.log(log, code, { method, route: routeOptions.url ?? null, error: describeError(error) })
 }
 
-/** Returns whether this is a probe of a draining server. That is no failure, and each restart would raise an alarm. */
+/**
+ * Returns whether the request is a probe of a server that is stopping. Its refusal is no failure. If it were logged,
+ * each restart would raise an alarm.
+ */
 function isProbeWhileDraining({ server, routeOptions }: FastifyRequest): boolean {
   return server.isDraining && routeOptions.url === '/readyz'
 }
@@ -96,8 +102,8 @@ export function renderProblem(error: ApiError, requestId: string): string {
 export const CONCISE_PROBLEM_TYPE = 'application/concise-problem-details+cbor'
 
 /**
- * Renders the problem by RFC 9290, which SCRAPI requires: -1 title, -2 detail, -4 status, and our own members under
- * an address of ours.
+ * Renders a problem by RFC 9290, which SCRAPI requires. The labels are -1 for the title, -2 for the detail and -4 for
+ * the status. Our own members are under a URL of ours.
  */
 function renderConciseProblem(error: ApiError, requestId: string): Uint8Array {
   const [status, title] = ERROR_CODES[error.code]
@@ -114,7 +120,7 @@ function renderConciseProblem(error: ApiError, requestId: string): Uint8Array {
   return encode(problem, rfc8949EncodeOptions)
 }
 
-/** The id is null, because the message was not parsed. */
+/** Renders a JSON-RPC error. Its id is null, because the message was not parsed. */
 function renderJsonRpcError(error: ApiError, requestId: string): string {
   const [status, , , advice] = ERROR_CODES[error.code]
   const message = `${status} ${error.code}: ${error.message}. What to do: ${advice}`
@@ -132,12 +138,12 @@ const FASTIFY_CODES: Record<string, ErrorCode> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'bad_json',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'bad_request',
   FST_ERR_BAD_URL: 'bad_request',
-  FST_ERR_MAX_PARAM_LENGTH: 'not_found', // longer than any id
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found', // such an id would be longer than any valid one
 }
 
 /**
- * Turns an error into an ApiError. Fastify's own errors get a code of the table. An unavailable database is no fault
- * of the server. Any other error is a bug: the client learns only `internal_error`.
+ * Turns any error into an ApiError. Fastify's own errors get a code of the table. An unavailable database gets a code
+ * too, because it is not a bug of the server. Any other error is a bug, and the client only gets `internal_error`.
  */
 function translate(error: FastifyError | ApiError, { routeOptions }: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error

@@ -20,20 +20,21 @@ type Callers = {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Cost of a request beyond 1, known when its body is read. The cost of its bytes counts instead if that is more.
+     * Cost of a request in addition to 1. It is known only after the body was read. If the cost of the body's bytes
+     * is higher, that cost counts instead.
      */
     furtherCost?: (body: unknown) => number
   }
   interface FastifyRequest {
-    /** Charges the sender for the bytes of its body, whether the request succeeds or not. */
+    /** Charges the bytes of a body to the sender's limits, even if the request fails later. */
     chargeBody(bytes: number): void
     chargedForBody: number
   }
 }
 
 /**
- * Applies the rate limits of a caller's key and ledger. Runs after authentication, so that nobody can use up the
- * limit of a key without having the key.
+ * Applies the rate limits of a caller's key and ledger. It runs after authentication. Otherwise somebody without the
+ * key could use up the limit of the key.
  */
 export function useRateLimits(app: FastifyInstance): void {
   const limits = new RateLimits(() => performance.now())
@@ -41,7 +42,7 @@ export function useRateLimits(app: FastifyInstance): void {
     const limited = limitedOf(request)
     if (limited === null) return done()
     const charge = limits.charge(limited)
-    // Not for readers of a public ledger: caches pass their answers on to others.
+    // Readers of a public ledger get no such headers, because caches pass their answers on to other readers.
     if (request.publicLedger === null) {
       reply.header('ratelimit-policy', limited.map(formatPolicy).join(', '))
       reply.header('ratelimit', limited.map((one, i) => formatState(one, charge.states[i]!)).join(', '))
@@ -79,7 +80,7 @@ const PEER_LIMIT = { requestsPerSecond: PEER_REQUESTS_PER_SECOND, burst: PEER_RE
 
 const PUBLIC_LIMIT = { requestsPerSecond: PUBLIC_READS_PER_SECOND, burst: PUBLIC_READS_BURST }
 
-/** Returns the limits that apply; null: none is set, or the route is public or the operator's. */
+/** Returns the limits that apply. Returns null if none is set, or if the route is public or for the operator. */
 function limitedOf({ caller, peer, publicLedger }: Callers): Limited[] | null {
   if (publicLedger !== null) return [{ name: 'public', id: `public ${publicLedger}`, limit: PUBLIC_LIMIT }]
   if (peer) return [{ name: 'peer', id: `${peer.ledger} ${peer.peer}`, limit: PEER_LIMIT }]
@@ -90,7 +91,10 @@ function limitedOf({ caller, peer, publicLedger }: Callers): Limited[] | null {
   ]
 }
 
-/** draft-ietf-httpapi-ratelimit-headers-11: `"key";q=10;w=2`, the burst and the seconds in which it refills. */
+/**
+ * Formats a limit by draft-ietf-httpapi-ratelimit-headers-11: `"key";q=10;w=2`. `q`: the burst. `w`: seconds in which
+ * the burst refills.
+ */
 function formatPolicy({ name, limit }: Limited): string {
   return `"${name}";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.requestsPerSecond))}`
 }

@@ -5,20 +5,23 @@ import type { Tracing } from '../../observe/tracing/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null: the request is not sampled. Absent: tracing is off. */
+    /** Span of the request; null: the request is not sampled. Absent: tracing is off. */
     span?: Span | null
   }
 }
 
-/** Probes: they come every few seconds, and nobody needs their traces. */
+/** Probes are not traced. They come every few seconds, and nobody needs their traces. */
 const UNTRACED = new Set(['/livez', '/readyz'])
-/** Clients may send any method that Node knows. A span's name has few values. */
+/**
+ * Methods that may be in the name of a span. Clients may send any method that Node knows, but a span's name must have
+ * few different values.
+ */
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
 /**
- * Makes one span per request, from its headers to the last byte of its answer. Its parent is the caller's span if the
- * request has a `traceparent` (semantic conventions of HTTP, stable). Client addresses, queries and user agents are
- * left out, because they may be personal. MUST come before all other hooks of requests.
+ * Makes one span per request, from its headers to the last byte of its answer. If the request has a `traceparent`,
+ * the caller's span is the parent (semantic conventions of HTTP, stable). Client addresses, queries and user agents
+ * are left out, because they may be personal. MUST be registered before all other hooks of requests.
  */
 export function useTracing(app: FastifyInstance, tracing: Tracing): void {
   app.decorateRequest('span', null)
@@ -26,7 +29,7 @@ export function useTracing(app: FastifyInstance, tracing: Tracing): void {
     if (!UNTRACED.has(request.routeOptions.url ?? '')) begin(tracing, request, reply)
     done()
   })
-  // Not earlier: the body is read in the context of its connection.
+  // The context of the span begins only here, because the body is read in the context of its connection.
   app.addHook('preHandler', (request, _reply, done) => {
     if (request.span) tracing.with(request.span, done)
     else done()
@@ -54,7 +57,7 @@ function begin(tracing: Tracing, request: FastifyRequest, reply: FastifyReply): 
   })
   if (span === null) return
   request.span = span
-  // Fastify does not report a client that goes away before it is answered.
+  // Fastify does not report a client that goes away before it gets its answer, so the response's own event is used.
   reply.raw.once('close', () => end(request, reply, 'aborted'))
 }
 
@@ -62,7 +65,10 @@ function methodOf({ method }: FastifyRequest): string {
   return METHODS.has(method) ? method : 'HTTP'
 }
 
-/** Both calls may come. Only the first one counts. */
+/**
+ * Ends the span of a request. It may be called twice, for an answer and for a closed connection. Only the first call
+ * counts.
+ */
 function end(request: FastifyRequest, reply: FastifyReply, how: 'answered' | 'aborted'): void {
   const { span } = request
   if (!span) return
@@ -75,7 +81,7 @@ function end(request: FastifyRequest, reply: FastifyReply, how: 'answered' | 'ab
   span.end()
 }
 
-/** Returns attributes of the caller and the record. */
+/** Returns span attributes that identify the caller and the record. */
 function subjectOf(request: FastifyRequest): Attributes {
   const { id } = (request.params ?? {}) as { readonly id?: unknown }
   return {

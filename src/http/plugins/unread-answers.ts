@@ -11,7 +11,10 @@ import { ANSWER_TEXT_CHARS_MAX, ANSWERS_CHECK_EVERY_MS } from '../limits.ts'
 
 type UnreadDeps = { readonly budgets: ByteBudgets; readonly writeDeadlines: WriteDeadlines }
 
-/** A streamed answer. It counts with what was pending at the last check, plus all of its text if that is in memory. */
+/**
+ * A streamed answer. It counts with the bytes that were pending at the last check. If all of its text is in memory,
+ * the whole text counts.
+ */
 type Stream = {
   readonly response: ServerResponse
   readonly reservation: Reservation
@@ -19,9 +22,11 @@ type Stream = {
 }
 
 /**
- * Counts answers from when they are made until the kernel has taken them, and closes connections whose clients do not
- * read them in time. Most requests are refused before their answer is made (src/http/plugins/admit.ts). A page that
- * was made while others filled the budget is thrown away here. A write to the database is always answered.
+ * Counts the bytes of answers, from when they are made until the kernel has taken them. Closes connections whose
+ * clients do not read their answers in time.
+ *
+ * Most requests beyond the budget are refused before their answer is made (src/http/plugins/admit.ts). If a page was
+ * made while other answers filled the budget, it is dropped here. A write to the database always gets its answer.
  */
 export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines }: UnreadDeps): void {
   const streams = new Set<Stream>()
@@ -43,7 +48,7 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
     const kind = kindOf(request.method)
     const isRead = kind === 'reads'
     const budget = budgets[kind]
-    // Small answers pass: the refusal itself is one of them.
+    // Small answers are always sent. The refusal itself is a small answer.
     if (isRead && bytes.length > ANSWER_TEXT_CHARS_MAX && !held.hasRoom(budget, bytes.length))
       return done(tooMuch())
     held.take(budget, bytes.length)
@@ -61,7 +66,7 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
   })
 }
 
-/** Turns long texts into bytes; null: no payload. */
+/** Turns a long text into bytes. Returns null if there is no payload or if it is a stream. */
 function bytesOf(payload: unknown): string | Buffer | null {
   if (typeof payload === 'string')
     return payload.length > ANSWER_TEXT_CHARS_MAX ? Buffer.from(payload) : payload
@@ -72,7 +77,7 @@ function isStream(payload: unknown): payload is Readable {
   return typeof (payload as { pipe?: unknown } | null | undefined)?.pipe === 'function'
 }
 
-/** Updates the count of a stream. Returns whether the stream goes on. */
+/** Updates the count of a stream. Returns false when the stream has ended. */
 function count({ response, reservation: held, share }: Stream): boolean {
   if (!held.isOver) share.resize(response.writableLength)
   return !held.isOver

@@ -28,7 +28,7 @@ export const PROVED_RECORD = {
   access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
 } as const
 
-/** Returns the proof of a record's entry. Throws ApiError `not_found`, and what proveRecord throws. */
+/** Returns the proof of a record's entry. Throws ApiError `not_found`, and the errors of proveRecord. */
 export async function provedRecord(
   deps: ProofDeps,
   { caller, ownRecordsOnly }: FastifyRequest,
@@ -44,13 +44,13 @@ export async function provedRecord(
   return found(proof, `the ledger has no record ${params.id}${of}`)
 }
 
-/** Returns the proof of an entry. Throws ApiError `not_found`, and what proveEntry throws. */
+/** Returns the proof of an entry. Throws ApiError `not_found`, and the errors of proveEntry. */
 export async function provedEntry(
   deps: ProofDeps,
   { caller }: FastifyRequest,
   { params, query }: EntryProofRequest,
 ): Promise<EntryProof> {
-  // Any other text is no seq of any ledger, and answered as unknown.
+  // Any other text is not a seq, so it is answered like an unknown entry.
   const proof = SEQ_TEXT.test(params.seq)
     ? await proveEntry(deps, caller.ledgerId, Number(params.seq), checkpointOf(query))
     : null

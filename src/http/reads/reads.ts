@@ -20,19 +20,22 @@ import {
   type ReplicaRead,
 } from './replica-connections.ts'
 
-/** Server that a route reads from. `replica`: through `Reads`. `nothing`: the route reads nothing of a ledger. */
+/**
+ * The server from which a route reads. `replica`: the replica, through `Reads`. `nothing`: the route reads nothing of
+ * a ledger.
+ */
 export type ReadFrom = 'replica' | 'primary' | 'nothing'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Required of each GET. */
+    /** Each GET MUST have it. */
     reads?: ReadFrom
   }
 }
 
 /**
- * Refuses to register a GET that does not declare which server it reads from. Adds the check of `If-Known-Size` to
- * routes that read a ledger from the primary only. For routes that read a replica, `Reads` checks it.
+ * Refuses to register a GET that does not declare from which server it reads. Adds the check of `If-Known-Size` to
+ * routes that read a ledger only from the primary. For routes that may read from the replica, `Reads` checks it.
  */
 export function requireReads(app: FastifyInstance, reads: Reads): void {
   app.addHook('onRoute', (route) => {
@@ -44,14 +47,14 @@ export function requireReads(app: FastifyInstance, reads: Reads): void {
   })
 }
 
-/** Returns whether a route can answer `ledger_smaller`: it reads the ledger of the caller's key. */
+/** Returns whether a route can answer `ledger_smaller`, which is so if it reads the ledger of the caller's key. */
 export function takesKnownSize({ reads, access }: FastifyContextConfig): boolean {
   return reads === 'replica' || (reads === 'primary' && typeof access === 'object')
 }
 
 type Primary = Omit<ReadSources, 'readPool'> & { readonly readPool: pg.Pool }
 
-/** Number of reads by source since the start. `fallback`: the replica was wanted, but the primary answered. */
+/** Number of reads by source since the start. `fallback`: the replica should have answered, but the primary did. */
 export type ReadCounts = {
   readonly replica: number
   readonly primary: number
@@ -59,19 +62,19 @@ export type ReadCounts = {
 }
 
 /**
- * `failed`: replay cancelled the read, or the connection broke. `refused`: the replica's answer was an error, such as
- * `not_found`.
+ * Why the primary answered instead of the replica. `failed`: the replica cancelled the read, or the connection broke.
+ * `refused`: the replica's answer was an error, such as `not_found`.
  */
 const REASONS = [...REPLICA_REFUSALS, 'failed', 'refused'] as const
 type FallbackReason = (typeof REASONS)[number]
 
 /**
- * Reads of a ledger, from the replica where possible (docs/decisions/0033-reads-from-a-replica.md).
+ * Reads of a ledger. They use the replica where possible (docs/decisions/0033-reads-from-a-replica.md).
  *
- * Only successful answers of the replica count. If it is down or behind, lacks something or finds a fault, the
- * primary is read in the same request. So no client gets `not_found` for a thing that was answered with 201. A
- * connection is reserved for the whole read, but not during a long wait for the archive. `archive_unavailable` is not
- * retried at the primary.
+ * Only successful answers of the replica count. If the replica is down or behind, lacks something or finds a fault,
+ * the same request reads from the primary. So no client gets `not_found` for something that was answered with 201. A
+ * connection is reserved for the whole read, except during a long wait for the archive. After `archive_unavailable`
+ * the primary is not read.
  */
 export class Reads {
   readonly #primary: Primary
@@ -79,7 +82,7 @@ export class Reads {
   readonly #connections: ReplicaConnections | null
   readonly #ends: Coalescer<LedgerState, LedgerEnd>
   #counts = { replica: 0, primary: 0, fallback: 0 }
-  /** Sizes of ledgers that the primary has reported. */
+  /** Sizes of ledgers, as the primary has reported them. */
   readonly #knownSizes = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
   readonly #fallbacks = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<
     FallbackReason,
@@ -105,9 +108,9 @@ export class Reads {
   }
 
   /**
-   * Reads a ledger with `work`, from one server. `work` may run twice, and MUST send nothing before it has read all
-   * that it needs. `waits`: the answer waits for a next step, which the primary has first. `pool`, `shares`: as in
-   * ReplicaConnections.
+   * Reads a ledger from one server by calling `work`. `work` may run twice, so it MUST send nothing before it has
+   * read all that it needs. `waits`: whether the answer waits for a next step, which the primary has first. `pool`,
+   * `shares`: as in ReplicaConnections.
    */
   async of<T>(
     request: FastifyRequest,
@@ -137,7 +140,8 @@ export class Reads {
       read?.leave(error as Error)
       if (reply.sent) throw error
       reply.removeHeader(LEDGER_SIZE_HEADER)
-      // The primary would read the same archive, which has what Postgres lacks.
+      // Postgres lacks the data because it is in the archive. The primary would read the same archive, so it is not
+      // tried.
       if (isUnreadable(error)) {
         this.#counts.replica++
         throw error
@@ -148,18 +152,21 @@ export class Reads {
     }
   }
 
-  /** Throws `ledger_smaller` if the primary has fewer entries than `If-Known-Size` demands, and `bad_request`. */
+  /**
+   * Throws `ledger_smaller` if the ledger has fewer entries on the primary than `If-Known-Size` names. Throws
+   * `bad_request` for a malformed header.
+   */
   async requireKnownSize(request: FastifyRequest): Promise<void> {
     const known = knownSizeOf(request)
-    // A public ledger may be read without a key.
+    // A public ledger may be read without a key, so there may be no caller.
     const ledgerId =
       request.publicLedger === null ? request.caller.ledgerId : parseId('led', request.publicLedger)
     if (known > 0) await this.#refuseSmaller(ledgerId, known)
   }
 
   /**
-   * Returns a Db for a stream, which chooses a server per statement. Each statement shows at least as many entries as
-   * the one before, and no document that was erased before it began.
+   * Returns a Db for a stream. For each statement it chooses a server again. Each statement shows at least as many
+   * entries as the statement before, and shows no document that was erased before the statement began.
    */
   stream(request: FastifyRequest): Db {
     const { ledgerId } = request.caller
@@ -200,7 +207,10 @@ export class Reads {
     return work(this.#primary)
   }
 
-  /** A ledger's size is cached for as long as a key. */
+  /**
+   * Throws `ledger_smaller` if the ledger has fewer entries than `known`. The size of a ledger is cached for as long
+   * as a key.
+   */
   async #refuseSmaller(ledgerId: Uuid, known: number): Promise<void> {
     const cached = this.#knownSizes.get(ledgerId)
     const nowMs = performance.now()
@@ -226,13 +236,13 @@ export class Reads {
   }
 }
 
-/** Returns whether the reader wants the newest state: `no-cache` or `max-age=0` (RFC 9111 §5.2.1.1, §5.2.1.4). */
+/** Returns whether the client asks for the newest state, by `no-cache` or `max-age=0` (RFC 9111 §5.2.1.1, §5.2.1.4). */
 function isFresh({ headers }: FastifyRequest): boolean {
   const directives = cacheDirectivesOf(headers['cache-control'])
   return directives.has('no-cache') || directives.get('max-age') === '0'
 }
 
-/** Returns the size of `If-Known-Size`; 0 without the header. Throws `bad_request`. */
+/** Returns the size in `If-Known-Size`; 0 without the header. Throws `bad_request` for a malformed header. */
 function knownSizeOf({ headers }: FastifyRequest): number {
   const text = headers['if-known-size']
   if (text === undefined) return 0

@@ -26,32 +26,33 @@ export type ReadSources = {
   readonly checkpoints: SignedCheckpoints
 }
 
-/** Pool of the replica. `search` has query plans and timeouts for searches. */
+/** Pool of connections to the replica. `search` has query plans and timeouts for searches. */
 export type ReplicaPool = 'read' | 'search'
 
-/** A ledger, and the number of entries that a read must show at least. */
+/** A ledger, and the minimum number of entries that a read must show. */
 type RequiredSize = { readonly ledgerId: Uuid; readonly sizeMin: number }
 
 /**
- * A connection to the replica for one request. The request MUST call `leave`. `size`: entries of its ledger that the
- * connection shows.
+ * A connection to the replica for one request. The request MUST call `leave`. `size`: number of entries of its ledger
+ * that are visible on the connection.
  */
 export type ReplicaRead = {
   readonly size: number
   readonly sources: ReadSources
   /**
-   * `error`: failure of the read. A connection on which a statement failed, or to a standby with another chain, is
-   * closed.
+   * Ends the use. `error`: the error with which the read failed. If a statement failed, or if the standby has another
+   * chain, the connection is closed.
    */
   leave(error?: Error): void
 }
 
 /**
- * Connections to the replica. Each is checked for the ledgers of its requests: it shows the wanted entries, on the
- * primary's chain, and nothing that has been erased by now. The primary is queried after the replica.
+ * Connections to the replica. Each is checked for the ledgers of its requests: it must show enough entries, on the
+ * same chain as the primary, and nothing that has been erased by now. For this check the primary is queried after the
+ * replica.
  *
- * Requests that come while other connections are being checked may share a connection: one check of the replica, one
- * of the primary, and one query for the look-ups of all of them.
+ * Requests that come while other connections are being checked may share a connection. Then one check of the replica,
+ * one check of the primary, and one query for look-ups serve all of them.
  */
 export class ReplicaConnections {
   readonly #replica: Replica
@@ -75,8 +76,8 @@ export class ReplicaConnections {
   }
 
   /**
-   * Returns a checked connection. Throws ReplicaError, and errors of the connection. `shares`: other requests use the
-   * same connection and wait for each statement, so the read MUST have short statements only.
+   * Returns a checked connection. Throws ReplicaError, and errors of the connection. `shares`: whether other requests
+   * may use the same connection. They wait for each statement, so the read MUST have only short statements.
    */
   async take(pool: ReplicaPool, wanted: RequiredSize, { shares }: { shares: boolean }): Promise<ReplicaRead> {
     const read = shares ? await this.#shared[pool].find(wanted) : (await this.#open(pool, [wanted]))[0]!
@@ -84,7 +85,7 @@ export class ReplicaConnections {
     return read
   }
 
-  /** Opens one connection for all requests. An error of one request leaves the others unaffected. */
+  /** Opens one connection for all of these requests. If one request gets an error, the others are not affected. */
   async #open(pool: ReplicaPool, wanted: readonly RequiredSize[]): Promise<(ReplicaRead | Error)[]> {
     const reserved = await this.#reserve(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
     const { ledgers } = reserved
@@ -117,8 +118,8 @@ export class ReplicaConnections {
   }
 
   /**
-   * Returns another connection for the same readers, perhaps to another standby. `sizes`: the newest sizes that the
-   * readers saw, raised by this call.
+   * Returns another connection for the same readers, which may lead to another standby. `sizes`: the largest sizes
+   * that the readers have seen. This call raises them.
    */
   async #reserveAnother(pool: ReplicaPool, sizes: Map<Uuid, number>): Promise<ReservedConnection> {
     const reserved = await this.#reserve(pool, sizes.keys())
@@ -142,7 +143,7 @@ export class ReplicaConnections {
     return this.#replica.reserve(pool === 'read' ? readPool : searchPool, [...ledgerIds])
   }
 
-  /** Throws ReplicaError. */
+  /** Throws ReplicaError unless the replica has the same chain as the primary. */
   async #requireSameChain(ledgerId: Uuid, { size, chain }: LedgerShown): Promise<void> {
     const end = await this.#ends.find({ ledgerId, size }).catch((error: Error) => {
       throw new ReplicaError(
@@ -164,17 +165,17 @@ export class ReplicaConnections {
 
 /**
  * A connection for several readers, until all of them have left. While a reader waits for the archive and no
- * statement runs, the connection is returned, and the next statement takes another one. So a slow archive takes no
- * connections from other reads.
+ * statement runs, the connection is returned to the pool. The next statement takes another connection. So a slow
+ * archive takes no connections from other reads.
  */
 class Lease {
   readonly db: Db
   readonly #reserveAnother: () => Promise<ReservedConnection>
   #reserved: Promise<ReservedConnection> | null
   #readers: number
-  /** Statements that have not been answered yet. */
+  /** Number of statements that have not been answered yet. */
   #underWay = 0
-  /** First error of the database. No statement runs after it. */
+  /** First error of the database. After it, no further statement runs. */
   #error: Error | undefined
 
   constructor(
@@ -193,14 +194,14 @@ class Lease {
 
   /** MUST be called once for each reader. */
   leave(error?: Error): void {
-    // `#query` has recorded errors of statements. Other errors concern one reader only.
+    // Errors of statements were already stored by `#query`. Other errors concern only one reader.
     if (error && isDiverged(error)) this.#error ??= error
     if (--this.#readers === 0) this.#giveBack()
   }
 
   async #whileIdle<T>(read: () => Promise<T>): Promise<T> {
     const asked = read()
-    // An interval, because a statement may be running when the first one fires.
+    // An interval instead of one timeout, because a statement may be running when the timer fires first.
     const timer = setInterval(() => {
       if (this.#underWay === 0) this.#giveBack()
     }, REPLICA_IDLE_MS_MAX)
@@ -238,13 +239,13 @@ class Lease {
   }
 }
 
-/** Throws ReplicaError. Every ledger has at least one entry. */
+/** Throws ReplicaError if the replica has too few entries. It needs at least one, because every ledger has one. */
 function requireSize({ size }: LedgerShown, sizeMin: number): void {
   if (size < Math.max(sizeMin, 1))
     throw new ReplicaError('behind', `the replica has ${size} entries, the request needs ${sizeMin}`)
 }
 
-/** Returns whether the standby has another chain. Its connection is closed. */
+/** Returns whether the error means that the standby has another chain. Then its connection is closed. */
 function isDiverged(error: Error): boolean {
   return error instanceof ReplicaError && error.refusal === 'diverged'
 }

@@ -6,8 +6,8 @@ import type { Deps } from '../deps.ts'
 import { CONSOLE_FILE_SECONDS } from '../limits.ts'
 
 /**
- * The page may run only its own scripts, and connect only to this server. Texts of a ledger never become markup:
- * browsers with Trusted Types block every way to do that.
+ * Content security policy of the console. The page may run only its own scripts and connect only to this server. In
+ * browsers with Trusted Types, a text of a ledger can never become markup.
  */
 const POLICY = [
   "default-src 'self'",
@@ -18,12 +18,18 @@ const POLICY = [
 ].join('; ')
 
 const UNBUILT = 'the console was not built'
-/** Names of files that the build made with a hash of their contents. */
+/** Files whose names contain a hash of their content, which the build adds. */
 const HASHED = /-[A-Z0-9]{8}\.\w+$/
-/** A single page for saved files. It is sent as a download, because its script is inline. */
+/**
+ * Name of the page that verifies saved files. It is sent as a download, because its script is inline and the policy
+ * forbids inline scripts.
+ */
 const SAVED = 'verify.html'
 
-/** Serves the console (docs/guides/console.md): public static files. Its data comes from the API, with the reader's key. */
+/**
+ * Serves the console (docs/guides/console.md), which consists of public static files. The data on its pages comes
+ * from the API, with the reader's key.
+ */
 export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, 'consoleDir'>): void {
   if (consoleDir === null) return
   const files = new Set(existsSync(consoleDir) ? readdirSync(consoleDir) : [])
@@ -31,7 +37,7 @@ export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, '
   const config = { reads: 'nothing', access: 'public' } as const
   const schema = { hide: true }
 
-  // Relative, because a proxy may serve everything below a path.
+  // The URL is relative, because a proxy may serve everything below a path.
   app.get('/console', { config, schema }, (_request, reply) => reply.redirect('console/', 302))
   app.get('/console/', { config, schema }, (_request, reply) => send(reply, 'index.html'))
   app.get<{ Params: { '*': string } }>('/console/*', { config, schema }, (request, reply) => {

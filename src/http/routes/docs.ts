@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { sendCached, type Tagged, tag } from '../answers/send-cached.ts'
 
 /**
- * API reference for people: Scalar, with all files from this server, so that it works without internet access. The
- * page has no inline script, and its policy forbids them. Its URLs are relative, because a proxy may serve everything
- * below a path.
+ * API reference for people. It uses Scalar, and this server serves all files, so that it works without internet
+ * access. The page has no inline script, and its policy forbids inline scripts. Its URLs are relative, because a
+ * proxy may serve everything below a path.
  */
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -24,13 +24,19 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** Sends trial requests to the page's own server. Scalar would leave out the path that a proxy adds before `/docs`. */
+/**
+ * Makes the reference send trial requests to the page's own server. Without this, Scalar would leave out a path that
+ * a proxy adds before `/docs`.
+ */
 const BASE = `const { dataset } = document.getElementById('api-reference')
 const baseServerURL = new URL('.', document.baseURI).href
 dataset.configuration = JSON.stringify({ ...JSON.parse(dataset.configuration), baseServerURL })
 `
 
-/** Scalar's script sets styles. It fetches only the document, and what people try out. */
+/**
+ * The policy allows inline styles, because Scalar's script sets styles. The page fetches only the document and the
+ * requests that people try out.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -47,7 +53,7 @@ export function docsRoutes(app: FastifyInstance): void {
   const config = { reads: 'nothing', access: 'public' } as const
   let script: Promise<Tagged> | undefined
 
-  // For people who open the server's address in a browser.
+  // Redirects people who open the server's address in a browser.
   const start = {
     config,
     schema: { summary: 'Redirect to the API reference', response: { 302: z.undefined() } },
@@ -83,9 +89,9 @@ export function docsRoutes(app: FastifyInstance): void {
 }
 
 /**
- * Reads Scalar's script on first use, because it has four megabytes. The package does not export the script, only
- * serves it, so it is fetched from an internal application without a listener. The package's own pages would need a
- * policy that allows inline scripts.
+ * Reads Scalar's script on first use, because the script has four megabytes. The package does not export the script
+ * but only serves it. So an internal application without a listener serves the package's pages, and the script is
+ * fetched from it. The package's own pages are not used, because they need a policy that allows inline scripts.
  */
 async function readScript(): Promise<Tagged> {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')

@@ -18,7 +18,10 @@ import { entriesQuery, entryLine, exportLine } from '../schemas/entries.ts'
 import { exportBody, exportView } from '../schemas/exports.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Streams NDJSON. A slow reader slows the queries, and takes up neither memory nor a database snapshot. */
+/**
+ * Streams entries as NDJSON. A slow reader delays the stream's queries, but takes neither memory nor a database
+ * snapshot.
+ */
 export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const access = { scope: 'audit:read' } as const
@@ -93,7 +96,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-/** Returns which documents a caller may see: none if it may only audit. */
+/** Returns which documents a caller may see. A caller that may only audit sees no documents. */
 function shownTo(caller: Caller): DocumentsShown {
   return caller.scopes.has('records:read') ? 'all' : 'withheld'
 }
@@ -105,12 +108,12 @@ function sendLines(
   lines: () => AsyncGenerator<string>,
 ): FastifyReply {
   const release = slots.take(request.caller.ledger)
-  // At most one string ahead of a slow reader: the line of a large batch alone has megabytes.
+  // At most one string is made ahead of a slow reader, because the line of a large batch has megabytes.
   const pieces = Readable.from(joinedTexts(lines(), slices), { objectMode: true, highWaterMark: 1 })
   const { socket } = request.raw
-  // Fastify does not report a closed connection for a pipelined response that is still queued.
+  // If a pipelined response is still queued, Fastify does not report that its connection has closed.
   const abandon = () => pieces.destroy()
-  socket.setMaxListeners(0).once('close', abandon) // no more listeners than streams, which are limited
+  socket.setMaxListeners(0).once('close', abandon) // no limit is needed here, because the number of streams is limited
   pieces.once('close', () => {
     socket.off('close', abandon)
     release()

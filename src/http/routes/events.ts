@@ -88,13 +88,14 @@ function filterOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }:
   }
 }
 
-/** Returns the tag of a page. Callers with different tags may get different events. */
+/** Returns a tag for what the caller may see. Only callers with the same tag get the same pages. */
 function tagOf({ ownRecordsOnly, caller }: FastifyRequest, { events, types }: EventsQuery): string {
   return JSON.stringify([events ?? null, types ?? null, ownRecordsOnly ? caller.agent : null])
 }
 
 /**
- * Returns where to begin. A reconnecting client repeats its first request, and sends its position in `Last-Event-ID`.
+ * Returns the position at which the answer begins. A client that reconnects repeats its first request and sends its
+ * position in `Last-Event-ID`.
  */
 function startOf(
   request: FastifyRequest,
@@ -115,7 +116,10 @@ function startOf(
     : { seq: 0, eventsDelivered: 0, checkpoint: 0 }
 }
 
-/** Reads the position in `Last-Event-ID`. A bad header is answered with 400, which stops an EventSource for good. */
+/**
+ * Reads the position in `Last-Event-ID`. A malformed header is answered with 400, after which an EventSource never
+ * reconnects.
+ */
 function positionOf({ caller }: FastifyRequest, lastEventId: string, ends: LedgerEnds): EventPosition {
   try {
     return within(ends, parseCursor(eventsTag(caller.ledgerId), { cursor: lastEventId }, eventsCursor)!)
@@ -124,7 +128,10 @@ function positionOf({ caller }: FastifyRequest, lastEventId: string, ends: Ledge
   }
 }
 
-/** Refuses a cursor beyond the ledger's end. Events up to the cursor would be skipped later. */
+/**
+ * Throws for a cursor beyond the ledger's end. Otherwise the events between the end and the cursor would be skipped
+ * when they come.
+ */
 function within(
   ends: LedgerEnds,
   [seq, eventsDelivered, checkpoint]: readonly [number, number, number],

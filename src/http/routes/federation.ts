@@ -26,7 +26,7 @@ import {
 } from '../schemas/peers.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Requests between servers of peers (docs/formats/federation.md, "Requests"). */
+/** Serves requests from the servers of peers (docs/formats/federation.md, "Requests"). */
 export function federationRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 
@@ -63,7 +63,7 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
       bodyLimit: PEER_REQUEST_BYTES_MAX,
     },
     async (request) => ({
-      // The parsed body is JSON throughout. The schema does not check inside types and documents.
+      // The parsed body consists of JSON values. The schema does not check the content of types and documents.
       outcomes: await receiveEntries(deps, request.peer, request.body as SentEntries),
     }),
   )

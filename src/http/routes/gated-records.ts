@@ -83,7 +83,7 @@ type StepBody = {
   readonly onBehalfOf?: string | undefined
   readonly occurredAt?: string | undefined
   readonly envelope?: string | undefined
-  /** Only for steps that can be offered. */
+  /** Present only for steps that can be offered. */
   readonly peer?: string | undefined
 }
 
@@ -214,8 +214,8 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   }
 
   /**
-   * Refuses a signed step in a record of another ledger, which knows only keys of servers. null: there is no such
-   * record.
+   * Refuses a step that an agent has signed, if the record belongs to another ledger, because that ledger knows only
+   * the keys of servers. Returns null if there is no such record.
    */
   function refuseSigned(caller: Caller, about: OfferRequest): Promise<null> {
     return refuseAtGuest(deps, caller, about).catch((error) => {
@@ -232,7 +232,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'not_found'
 }
 
-/** Adds 202, the answer for a record of another ledger, which decides later. */
+/** Adds 202, the answer if the record belongs to another ledger. That ledger decides about the step later. */
 function offeredRoute<Body>(summary: string, body: Body, problems: readonly ErrorCode[]) {
   const { schema, ...route } = stepRoute(summary, body, [...OFFER_PROBLEMS, ...problems])
   return { ...route, schema: { ...schema, response: { 200: recordView, 202: recordView } } }

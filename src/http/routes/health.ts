@@ -10,9 +10,9 @@ import { health } from '../schemas/health.ts'
 const NOT_READY = 'the database does not answer, is not migrated, or refuses this login: the log says why'
 
 export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
-  // Probes send parameters of their own, such as `?verbose`.
+  // Probes may add parameters of their own, such as `?verbose`.
   const querystring = z.looseObject({})
-  // Does not query the database, so that a database failure restarts no pod.
+  // Does not query the database. Otherwise Kubernetes would restart all pods when the database fails.
   const live = { summary: 'Check that the process answers', querystring, response: { 200: health('ok') } }
   app.get(
     '/livez',
@@ -23,7 +23,7 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
     }),
   )
 
-  // Probes are never refused. Concurrent requests share one query.
+  // Probes are never refused, so concurrent probes share one query.
   let probing: Promise<Error | null> | null = null
   const probeNow = () => {
     probing ??= probeRead(deps.readPool, READY_ANSWER_TIMEOUT_MS).finally(() => {
@@ -40,10 +40,11 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
   const config = { reads: 'primary', access: 'public', probe: true, problems: ['unavailable'] } as const
   app.get('/readyz', { config, schema: ready }, async () => {
     if (app.isDraining) throw new ApiError('unavailable', 'the server is stopping', { retryable: true })
-    // Ignores whether the schema is newer: the server checks that when it starts. While a new version is rolled out,
-    // its migration must not make the old pods unready.
+    // The version of the schema is not checked here, because the server checks it when it starts. While a new version
+    // is rolled out, its migration must not make the old pods unready.
     const cause = await probeNow()
-    // The cause may name hosts and logins. It belongs in the log (failure-log.ts), not in a public answer.
+    // The cause may name hosts and logins. So it is written to the log (failure-log.ts), and not shown in the public
+    // answer.
     if (cause !== null) throw new ApiError('unavailable', NOT_READY, { retryable: true, cause })
     return { status: 'ready', version: VERSION }
   })

@@ -10,7 +10,10 @@ import { idParams } from '../schemas/common.ts'
 import { acknowledgeBody, restoreAnswer } from '../schemas/ledger-restores.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Serves the loss of a ledger that was found to be an older backup of itself, and the operator's acknowledgement. */
+/**
+ * Serves what was lost if a ledger was found to be an older backup of itself. The operator acknowledges the loss
+ * here.
+ */
 export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 

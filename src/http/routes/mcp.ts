@@ -10,9 +10,11 @@ import { MCP_BODY_BYTES_MAX, MCP_CALLS_MAX, MCP_CALLS_PER_LEDGER_MAX } from '../
 import { traceparentOf } from '../traceparent.ts'
 
 /**
- * Serves the ledger to clients of MCP (docs/integrations/mcp.md): the same tools as `tallystick mcp`, over streamable HTTP without
- * sessions. It decides nothing itself. A tool calls this server's own routes with the caller's key, so scopes, rate
- * limits and ledgers are checked there. Those requests are injected and come by no connection. No tool calls `/mcp`.
+ * Serves the ledger to clients of MCP (docs/integrations/mcp.md). It has the same tools as `tallystick mcp`, over
+ * streamable HTTP without sessions.
+ *
+ * It makes no decisions itself. A tool calls this server's own routes with the caller's key, so the routes check
+ * scopes, rate limits and ledgers. These requests are injected, so they come by no connection. No tool calls `/mcp`.
  */
 export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | 'metrics'>): void {
   const slots = new Slots(MCP_CALLS_PER_LEDGER_MAX, MCP_CALLS_MAX)
@@ -25,17 +27,17 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
         mcp: true,
         access: { scope: ['records:read', 'records:write', 'audit:read'], own: 'records:read:own' },
       },
-      // MCP describes itself.
+      // hidden, because MCP has its own descriptions
       schema: { summary: 'Send an MCP message', hide: true, body: message },
       bodyLimit: MCP_BODY_BYTES_MAX,
     },
     async (request, reply) => {
       refuseOtherSites(request, deps.publicUrl)
       const release = slots.take(request.caller.ledger)
-      // The requests of the tool have slots of their own.
+      // The requests that a tool makes need slots of their own, so the slot of the message is released.
       reservationOf(request, reply).leave()
       try {
-        // Loaded with the first message, because most servers get none: loading takes 0.1 s and 15 MB.
+        // Loaded with the first MCP message. Loading takes 0.1 s and 15 MB, and most servers get no such message.
         const { serveHttp } = await import('../../mcp/serve-http.ts')
         const answer = await serveHttp(
           callerOf(request),
@@ -82,9 +84,9 @@ const message = z.looseObject({}).describe('a message of JSON-RPC 2.0, not a bat
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 /**
- * Refuses requests from web pages. A page in a browser can reach servers on the same machine, also under a host name
- * of its own (DNS rebinding). Browsers send `Origin` with every POST. A request by loopback was sent to a name of
- * this machine, or came through a proxy for the public name.
+ * Refuses requests from other web pages. A page in a browser can reach servers on the same machine, also under a host
+ * name of the page's own (DNS rebinding). Browsers send `Origin` with every POST, so `Origin` must name this server.
+ * A request over loopback must have a local `Host`, or the public name if it came through a proxy.
  */
 function refuseOtherSites({ headers, socket }: FastifyRequest, publicUrl: string): void {
   const { origin, host } = headers
@@ -97,7 +99,7 @@ function refuseOtherSites({ headers, socket }: FastifyRequest, publicUrl: string
     throw new ApiError('origin_refused', `${String(host).slice(0, 200)} is not an address of this server`)
 }
 
-/** Returns an empty text for an invalid URL, such as `null`. */
+/** Returns the host name of a URL. Returns '' for an invalid URL, such as `null`. */
 function hostnameOf(address: string): string {
   return URL.canParse(address) ? new URL(address).hostname : ''
 }
@@ -112,12 +114,13 @@ function abortedWith({ raw }: FastifyReply): AbortSignal {
 
 const WITHOUT_BODY = [204, 304]
 
-/** Works like fetch, within the server. */
+/** Sends a request to this server without a connection. Has the form of fetch. */
 async function injected(app: FastifyInstance, url: URL, init: RequestInit): Promise<Response> {
   const { statusCode, headers, rawPayload } = await app.inject({
     method: init.method as NonNullable<InjectOptions['method']>,
     url: url.pathname + url.search,
-    // Each message has a new client, which does not know the sizes that earlier answers reported.
+    // Each message has a new client, which does not remember the sizes in earlier answers. So it asks for the newest
+    // state.
     headers: { ...(init.headers as Record<string, string>), 'cache-control': 'no-cache' },
     ...(typeof init.body === 'string' && { payload: init.body }),
     ...(init.signal && { signal: init.signal }),

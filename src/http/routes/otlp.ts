@@ -15,7 +15,7 @@ import { idParams } from '../schemas/common.ts'
 import { exportAnswer, exportRequest, otlpAnswer, otlpBody } from '../schemas/otlp.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** OTLP over HTTP (docs/integrations/otlp.md): spans and logs become records. */
+/** Serves OTLP over HTTP (docs/integrations/otlp.md). Spans and logs become records. */
 export function otlpRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const takes = (signal: OtlpSignal, summary: string) =>
@@ -33,7 +33,7 @@ export function otlpRoutes(app: FastifyInstance, deps: Deps): void {
       },
       async (request, reply) => {
         const body: unknown = request.body
-        // Nothing was parsed if the content type was missing too.
+        // If the request had neither a body nor a content type, nothing was parsed.
         if (!(body instanceof OtlpBody))
           throw new ApiError(
             'bad_otlp',

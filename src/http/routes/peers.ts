@@ -49,7 +49,7 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
       refuseIdempotencyKey(request)
       const { name, invitation } = request.body
       if (invitation !== undefined) {
-        // The worker completes it. `state` changes then.
+        // The worker completes the peering later, and `state` changes then.
         const peer = await accept(deps, request.caller, name, invitation)
         return reply.code(202).send({ ...(await show(request, peer)), invitation: null })
       }

@@ -8,8 +8,8 @@ import type { ZodTypes } from '../zod-validation.ts'
 const SCHEMA_TYPE = 'application/schema+json'
 
 /**
- * Serves schemas of predicates. Statements name these addresses as predicateType, under a host that is not ours. Here
- * the paths exist.
+ * Serves the schemas of predicates. In statements, predicateType is the same path under another host, which is not
+ * ours.
  */
 export function predicateRoutes(app: FastifyInstance): void {
   const jsonSchema = z.looseObject({ $schema: z.string(), $id: z.string() })

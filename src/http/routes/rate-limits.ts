@@ -11,8 +11,8 @@ import { rateLimitAnswer, rateLimitBody } from '../schemas/rate-limits.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /**
- * Limits are configuration, not history, and make no entries. Every server applies a change within 5 s, this server
- * at once.
+ * Serves rate limits. They are configuration, not history, so a change makes no entry. This server applies a change
+ * at once, all others within 5 s.
  */
 export function rateLimitRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'callers'>): void {
   const typed = app.withTypeProvider<ZodTypes>()

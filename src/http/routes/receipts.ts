@@ -23,7 +23,10 @@ import type { ZodTypes } from '../zod-validation.ts'
 
 type ReceiptQuery = { readonly statement?: 'true' | 'false' | undefined; readonly wait?: string | undefined }
 
-/** Serves receipts: proofs in another form, from the same rows, which the worker has signed in advance. */
+/**
+ * Serves receipts. They are proofs in another form and are made from the same rows. The worker has signed the tree in
+ * advance.
+ */
 export function receiptRoutes(
   app: FastifyInstance,
   deps: Pick<Deps, 'reads' | 'noteKey'>,

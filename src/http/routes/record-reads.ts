@@ -76,7 +76,7 @@ export function recordReadRoutes(
         request,
         reply,
         (from) => listRecords({ ...deps, ...from }, request.caller.ledgerId, search),
-        // A search with filters may take seconds.
+        // A search with filters may take seconds, so it does not share its connection.
         { pool: 'search', shares: Object.keys(filters).length === 0 },
       )
       return sendPage(reply, slices, {
@@ -221,7 +221,7 @@ function positionOf(list: ListTag, query: { readonly cursor?: string | undefined
   return cursor && { seq: cursor[0], index: cursor[1] }
 }
 
-/** Returns JSON text. */
+/** Returns the cursor as JSON text. */
 function cursorOf(list: ListTag, next: RecordPosition | null): string {
   return next === null ? 'null' : `"${formatCursor(list, [next.seq, next.index])}"`
 }

@@ -123,7 +123,10 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   )
 }
 
-/** Returns the request's members and its Idempotency-Key. For a large record a thread has made both. */
+/**
+ * Returns the request's members and the fingerprint of its Idempotency-Key. For a large record, a thread has already
+ * made both.
+ */
 function opened(
   deps: Deps,
   request: FastifyRequest,

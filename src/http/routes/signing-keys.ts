@@ -18,7 +18,10 @@ import {
 } from '../schemas/signing-keys.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Keys with which agents sign for themselves. An agent that may write records rotates and revokes its own keys. */
+/**
+ * Serves keys with which agents sign for themselves. An agent that may write records can rotate and revoke its own
+ * keys.
+ */
 export function signingKeyRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const change = { scope: ['agents:manage', 'records:write'] } as const

@@ -41,8 +41,8 @@ const WRITE = { scope: scopeOfEntry('statement-registered') } as const
 const READ = { scope: ['statements:write', 'audit:read', 'records:read'] } as const
 
 /**
- * Registers and serves Signed Statements of third parties, by the SCITT Reference APIs
- * (docs/formats/registered-statements.md), and the registration policy.
+ * Registers and serves Signed Statements of other issuers, by the SCITT Reference APIs
+ * (docs/formats/registered-statements.md). Also serves the registration policy.
  */
 export function statementRoutes(app: FastifyInstance, deps: Deps, waits: CheckpointWaits): void {
   const typed = app.withTypeProvider<ZodTypes>()
@@ -221,8 +221,8 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
   }
 
   /**
-   * Returns the proof and receipt of a statement. null while no checkpoint covers it, or if too many requests wait
-   * for one.
+   * Returns the proof and receipt of a statement. Returns null if no checkpoint covers the statement in time, or if
+   * too many requests wait for a checkpoint.
    */
   async function receiptWithin(
     request: FastifyRequest,

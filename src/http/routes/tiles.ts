@@ -29,8 +29,8 @@ import { tileBytes, tileParams, tlogParams } from '../schemas/tiles.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /**
- * Serves each ledger as a C2SP tlog-tiles log: files up to its newest checkpoint, which any client of such logs can
- * read. Each file is proved against the checkpoint before it is answered, because caches store it for a year.
+ * Serves each ledger as a C2SP tlog-tiles log: files up to the ledger's newest checkpoint, which any client of such
+ * logs can read. Each file is proved against the checkpoint before it is sent, because caches store it for a year.
  */
 export function tileRoutes(
   app: FastifyInstance,
@@ -132,7 +132,10 @@ export function tileRoutes(
     },
   )
 
-  /** Returns the log in the address: the caller's own, or a public one. `audience`: caches that may store its files. */
+  /**
+   * Returns the log that the address names, which is the caller's own ledger or a public one. `audience`: kind of
+   * caches that may store its files.
+   */
   async function findLog({ caller, params }: FastifyRequest<{ Params: { ledger: string } }>): Promise<{
     ledgerId: Uuid
     audience: 'public' | 'private'

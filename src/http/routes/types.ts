@@ -24,7 +24,10 @@ import {
 } from '../schemas/types.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-/** Definitions are no documents: writers, readers and auditors of records must know what the records mean. */
+/**
+ * Definitions are not documents, so more scopes may read them: writers, readers and auditors of records must know
+ * what the records mean.
+ */
 const READ = { scope: ['records:read', 'records:write', 'types:write', 'audit:read'] } as const
 
 export function typeRoutes(app: FastifyInstance, deps: Deps): void {

@@ -40,8 +40,8 @@ import type { ZodTypes } from '../zod-validation.ts'
 const access = { scope: 'webhooks:manage' } as const
 
 /**
- * Endpoints are configuration, not history. They make no entries, and can be managed while a ledger is closed for
- * entries.
+ * Serves webhook endpoints. They are configuration, not history. So changes make no entries, and are possible while a
+ * ledger accepts no entries.
  */
 export function webhookRoutes(app: FastifyInstance, deps: Deps): void {
   creationRoute(app, deps)

@@ -3,7 +3,10 @@ import { CODE, TYPE_NAME } from '../../proof/statement/fields.ts'
 import { ENTRY_KINDS, type EntryKind, STATEMENT } from '../../proof/statement/kinds.ts'
 import { mapOthers } from '../../proof/statement/record-members.ts'
 
-/* Schemas of answers. Each describes exactly what the server writes: tests check every answer against them. */
+/*
+ * Schemas of answers. Each describes exactly what the server writes, and tests check every answer against these
+ * schemas.
+ */
 
 const ID_CHARS = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
@@ -28,14 +31,14 @@ export const hash = z
   .regex(/^[0-9a-f]{64}$/)
   .describe('SHA-256, lower-case hex')
 export const seq = z.int().min(0).describe('position in the chain, from 0')
-/** Pattern of a seq or size in a query or path. Its values are exact as numbers. */
+/** Pattern of a seq or size in a query or path. All matching values are exact as JavaScript numbers. */
 export const SEQ_TEXT = /^(0|[1-9][0-9]{0,14})$/
 export const SIZE_TEXT = /^[1-9][0-9]{0,14}$/
 export const seqText = z.string().regex(SEQ_TEXT)
 export const sizeText = z.string().regex(SIZE_TEXT)
 /**
- * Seconds to wait, with at most one decimal. `max`: a multiple of 10 below 100. A pattern, because /openapi.json can
- * express that.
+ * Schema of a number of seconds to wait, with at most one decimal. `max`: a multiple of 10 below 100. The limit is in
+ * a pattern, because /openapi.json cannot limit a text in another way.
  */
 export function waitText(max: number) {
   const tens = Array.from({ length: max / 10 }, (_, ten) => ten || '')
@@ -53,7 +56,7 @@ export const instant = z
 export const typeName = z.string().regex(TYPE_NAME).describe('name/version of a type')
 export const erasureCode = z.string().regex(CODE).describe('the reason, as a word for programs')
 export const entryKind = z.enum(Object.keys(ENTRY_KINDS) as [EntryKind, ...EntryKind[]])
-/** Kinds of entries, and the kind of a registered statement, which is not ours. */
+/** Kinds of entries, and the kind of a registered statement, which another issuer signed. */
 export const anyEntryKind = z.union([z.literal(STATEMENT), entryKind])
 
 /** Position of an entry in the chain. */
@@ -67,7 +70,7 @@ export const signedBy = z
 
 export const recordEntry = z.strictObject({ ...entryView.shape, signedBy }).meta({ id: 'RecordEntry' })
 
-/** Envelope of an agent that signs for itself (docs/reference/api.md). At most 32,768 bytes. */
+/** Envelope of an agent that signs for itself (docs/reference/api.md). It has at most 32,768 bytes. */
 export const ownEnvelope = base64
   .max(43_692)
   .describe(
@@ -89,7 +92,7 @@ export const others = mapOthers(({ pattern, description }) =>
   z.string().regex(pattern).describe(description).optional(),
 )
 
-/** The object that was hashed for a record of a batch. */
+/** The hashed object of a record in a batch. */
 export const batchItem = z.strictObject({
   record: idOf('rec'),
   type: typeName,
@@ -131,8 +134,8 @@ export const publishedKey = z
   })
   .meta({ id: 'PublishedKey' })
 
-/** `pathId` parses the id in a path: a malformed one is answered 404. */
+/** `pathId` parses the id in a path, so that a malformed id is answered 404. */
 export const idParams = z.strictObject({ id: z.string() })
 
-/** `{}`, for requests without content. */
+/** An empty object, for requests that need no body. */
 export const noMembers = z.strictObject({})

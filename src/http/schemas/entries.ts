@@ -28,7 +28,7 @@ export const documentLine = z.strictObject({
   references: z.array(z.string()).describe('only if the record has references').optional(),
 })
 
-/** docs/formats/export.md. */
+/** Described in docs/formats/export.md */
 export const entryLine = signedEntry
   .extend({
     documents: z.array(documentLine),

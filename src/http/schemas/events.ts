@@ -31,7 +31,7 @@ export const eventsQuery = z.strictObject({
 })
 
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
-/** Position behind an event: the next entry, how many of its events were returned, and the last checkpoint. */
+/** Position after an event: the next entry, how many of its events were already returned, and the last checkpoint. */
 export const eventsCursor = z.tuple([count, z.int().min(0).max(1), count])
 
 /* Bodies of events (docs/guides/webhooks.md), as `src/outside/events/event.ts` writes them. */
@@ -52,7 +52,7 @@ const erasedRecord = z.strictObject({
   version: z.null(),
 })
 
-/** Members of every event of an entry. */
+/** Members that every event of an entry has. */
 const ofEntry = {
   ledger: idOf('led'),
   entry: entryView,
@@ -63,7 +63,7 @@ const ofEntry = {
   predicate: z.looseObject({}).describe('as signed: `GET /predicates/{kind}/v1` describes it'),
 }
 
-/** Only in webhooks whose endpoint requests them. */
+/** Members that are sent only to endpoints of webhooks that request them. */
 const included = {
   envelope: base64.describe('COSE_Sign1 of the entry').optional(),
   documents: z.array(documentLine).describe('documents of the entry; none for a batch').optional(),
@@ -172,7 +172,7 @@ const webhookTestData = z
   .strictObject({ ...ofWebhook, webhook: z.strictObject({ id: idOf('whk') }) })
   .meta({ id: 'WebhookTestEventData' })
 
-/** Data of each event. A missing event does not compile. */
+/** Data of each event. If an event has no data here, the code does not compile. */
 const EVENT_DATA = {
   'record.recorded': recordData,
   'record.created': recordData,
@@ -198,8 +198,8 @@ const NOTICE_DATA = {
 } satisfies Record<NoticeType, z.ZodType>
 
 /**
- * Returns the variants of an event: one for each form of data, with the names of its events. `head`: members that
- * come first.
+ * Returns the schemas of events, one for each form of data. Each schema lists the names of all events with this form.
+ * `head`: members that come first.
  */
 function variantsOf(
   dataOf: Readonly<Record<string, z.ZodObject>>,
@@ -225,7 +225,7 @@ const ledgerEvent = z
   )
   .meta({ id: 'LedgerEvent' })
 
-/** Body of a webhook. Its id is in the header `webhook-id`. */
+/** Body of a webhook. The id of the event is in the header `webhook-id`. */
 export const webhookEvent = z
   .discriminatedUnion('type', [...variantsOf(EVENT_DATA, recordedAt), ...variantsOf(NOTICE_DATA, happenedAt)])
   .meta({ id: 'WebhookEvent' })

@@ -16,7 +16,7 @@ const sharedWith = z.strictObject({
 })
 const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('the peers to share with, each once')
 
-/** Terms of a gated record, in addition to the members of every record. */
+/** Terms of a gated record. They are added to the members that every record has. */
 export const terms = {
   performer: anyAgent
     .describe(
@@ -53,13 +53,13 @@ const ofStep = {
   occurredAt: time.optional(),
   envelope: ownEnvelope.optional(),
 }
-/** Without an envelope the server makes the salt. */
+/** If the request has no envelope, the server makes the salt. */
 const salted = { salt: salt.optional() }
 
 export const shareBody = z
   .strictObject({ share, onBehalfOf: ofStep.onBehalfOf })
   .meta({ examples: [{ share: [{ peer: 'peer_01jegv5gyme05800000000000a', documents: 'whole' }] }] })
-/** For a record of another ledger: two peers may each have sent a record with the same id. */
+/** `peer` is for a record of another ledger, because two peers may each have sent a record with the same id. */
 const ofOffer = { peer: sentBy.optional(), ...ofStep }
 export const activateBody = z.strictObject(ofOffer)
 export const completionBody = z
@@ -85,7 +85,10 @@ export const overturnBody = z
   .strictObject({ reason, ...salted, validUntil: validUntil.optional(), ...ofStep })
   .meta({ examples: [{ reason: 'the appeal was granted' }] })
 
-/** Members of every step: its agent, its time, and the document that it digests. */
+/**
+ * Makes the schema of a step from the members that every step has: its agent, its time, and the document that it
+ * digests.
+ */
 const stepView = <T extends Record<string, z.ZodType>>(id: string, members: T) =>
   z
     .strictObject({

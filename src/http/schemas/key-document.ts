@@ -1,5 +1,5 @@
 import { z } from 'zod'
 import { publishedKey } from './common.ts'
 
-/** docs/formats/export.md. */
+/** Described in docs/formats/export.md */
 export const keyDocument = z.strictObject({ keys: z.array(publishedKey) })

@@ -3,21 +3,21 @@ import { TEXT_BYTES_MAX } from '../../proof/limits.ts'
 import { NAME_CHARS_MAX } from '../limits.ts'
 
 /**
- * Excludes control characters: `\P{Cc}`, written out because some readers of /openapi.json do not support properties
- * in patterns.
+ * Excludes control characters, like `\P{Cc}`. They are listed, because some readers of /openapi.json do not support
+ * properties in patterns.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
 export const WITHOUT_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/u
 
 /**
- * Name of a ledger, an agent, a key or a peer. People compare names by eye, so names that look the same must be equal
- * (see `isName`). Similar letters of different scripts are not detected.
+ * Name of a ledger, an agent, a key or a peer. People compare names by eye, so two names that look the same must be
+ * equal texts (see `isName`). Letters of different scripts that look alike are not detected.
  */
 export const name = z.string().min(1).max(NAME_CHARS_MAX).regex(WITHOUT_CONTROLS).meta({ format: 'name' })
 
 /**
- * Format `name`: Unicode normalization form C, no invisible characters (controls, format characters, variation selectors),
- * U+0020 as the only space, one at a time and none at the ends (RFC 8266 §2.1).
+ * Format `name`: Unicode normalization form C without invisible characters (controls, format characters, variation
+ * selectors). The only space is U+0020: one at a time, and none at the ends (RFC 8266 §2.1).
  */
 export function isName(text: string): boolean {
   return text === text.normalize('NFC') && !INVISIBLE.test(text) && !/^ | $| {2}/.test(text)
@@ -26,7 +26,10 @@ export function isName(text: string): boolean {
 export const NAME_RULE =
   'must be in Unicode form NFC, without invisible characters, and with single spaces between words'
 
-/** Format `text` of signed objects (docs/formats/rules.md). It counts bytes; `maxLength` of a schema does not. */
+/**
+ * Format `text` of signed objects (docs/formats/rules.md). It needs a format, because the rule counts bytes, but
+ * `maxLength` of a schema counts characters.
+ */
 export const TEXT_RULE = `must have at most ${TEXT_BYTES_MAX} bytes of UTF-8`
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u

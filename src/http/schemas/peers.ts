@@ -47,7 +47,10 @@ const usedOf = (what: string) =>
     perDay: z.int().min(1),
   })
 
-/** The budget is a member: a missing body reads as null, and must not remove a limit. */
+/**
+ * The budget is a member of an object, because a missing body reads as null. If null alone meant "no budget", a
+ * missing body would remove the budget.
+ */
 export const peerBudgetBody = z
   .strictObject({
     budget: z

@@ -10,8 +10,8 @@ import { remaining } from './erasures.ts'
 const codes = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]
 
 /**
- * RFC 9457. Optional members are present only where they apply. Every member that ApiError's `members` may contain is
- * listed here.
+ * A problem document of RFC 9457. Optional members are present only if they apply. Every member that `members` of an
+ * ApiError may contain is listed here.
  */
 export const problem = z
   .strictObject({

@@ -42,7 +42,7 @@ export const consistencyQuery = z.strictObject({
 export const checkpointsQuery = z.strictObject(pageQuery)
 export const checkpointsCursor = z.tuple([size])
 
-/** docs/formats/proofs.md */
+/** Described in docs/formats/proofs.md */
 export const entryProof = z.strictObject({
   ledger: ledgerDescription,
   keys: z

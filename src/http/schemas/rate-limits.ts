@@ -5,13 +5,16 @@ import {
   RATE_LIMIT_PER_SECOND_MIN,
 } from '../../ledgers/limits.ts'
 
-/** Stored as a 4-byte float. The answer shows the stored value. */
+/** Limits are stored as 4-byte floats. The answer shows the stored value. */
 export const rateLimit = z.strictObject({
   requestsPerSecond: z.number().min(RATE_LIMIT_PER_SECOND_MIN).max(RATE_LIMIT_PER_SECOND_MAX),
   burst: z.int().min(1).max(RATE_LIMIT_BURST_MAX).describe('requests at once after a pause'),
 })
 
-/** The limit is a member: a missing body reads as null, and must not remove a limit. */
+/**
+ * The limit is a member of an object, because a missing body reads as null. If null alone meant "no limit", a missing
+ * body would remove the limit.
+ */
 export const rateLimitBody = z
   .strictObject({ rateLimit: rateLimit.nullable().describe('null: no limit') })
   .meta({ examples: [{ rateLimit: { requestsPerSecond: 100, burst: 200 } }, { rateLimit: null }] })

@@ -28,7 +28,7 @@ const document = z
   .looseObject({})
   .describe('any JSON object, stored beside the chain; its salted digest is signed')
 
-/** In no answer: only a keyed hash of the label is stored. */
+/** Label of a person. No answer contains it, because only a keyed hash of the label is stored. */
 export const subjectLabel = z
   .string()
   .min(1)
@@ -38,7 +38,7 @@ export const subjectLabel = z
     'your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload',
   )
 
-/** Optional members, as answers show them; null: the record has none. */
+/** Optional members in answers; null: the record has no such member. */
 const shownOthers = Object.fromEntries(SHOWN_OTHERS.map((name) => [name, z.string().nullable()])) as {
   [Name in OtherName]: z.ZodNullable<z.ZodString>
 }

@@ -9,7 +9,10 @@ export const sharedRecordsQuery = z.strictObject(pageQuery)
 
 const roles = z.enum(['home', 'guest']).describe('home: a record of this ledger; guest: a record of the peer')
 
-/** Record after which a page begins, and its role: both sides may have a record with this id. */
+/**
+ * The record after which a page begins, with its role. The role is needed because a home record and a guest record
+ * may have the same id.
+ */
 export const sharedRecordsCursor = z.tuple([idOf('rec'), roles])
 
 const sharedRecord = z

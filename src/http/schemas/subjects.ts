@@ -12,7 +12,7 @@ const cursor = z
   .optional()
 export const subjectCursor = z.tuple([z.int().min(-1), z.int().min(0)])
 
-/** In a body, because addresses are written into logs. */
+/** The label is in a body, not in the address, because addresses are written into logs. */
 export const findSubjectBody = z
   .strictObject({ subject: subjectLabel, cursor })
   .meta({ examples: [{ subject: 'customer-4711' }] })

@@ -10,7 +10,10 @@ const schema = z
   .describe('a JSON Schema 2020-12 with keywords of docs/guides/types.md')
 const document = z.looseObject({})
 
-/** src/ledgers/types/rules/rules.ts checks rules, and reports faults more precisely. */
+/**
+ * A rule. The schema checks only its form; src/ledgers/types/rules/rules.ts checks the rest and reports faults more
+ * precisely.
+ */
 const rule = z.looseObject({
   id: z.string(),
   op: z.enum(['equals', 'atMost', 'atLeast', 'within', 'oneOf', 'before', 'after']),

@@ -15,9 +15,12 @@ import { idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { time } from './times.ts'
 
-/* Management of webhooks and their deliveries. Bodies of deliveries are in events.ts. */
+/* Schemas to manage webhooks and their deliveries. The bodies of deliveries are in events.ts. */
 
-/** Events that an endpoint can subscribe to. Tests need no subscription: only the requested endpoint gets them. */
+/**
+ * Events to which an endpoint can subscribe. Test events are not among them, because they are sent only to the
+ * endpoint that is tested.
+ */
 const SUBSCRIBABLE = [...EVENT_TYPES, 'webhook.paused'] as const
 const ALL_EVENTS = '*'
 
@@ -156,7 +159,7 @@ export const deliveriesQuery = z.strictObject({
   record: idOf('rec').optional(),
 })
 
-/** Id of the last event that was examined. */
+/** Id of the last event that the query examined. */
 export const deliveriesCursor = z.tuple([idOf('evt')])
 
 const delivery = {

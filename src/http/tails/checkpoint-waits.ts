@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 import { CHECKPOINT_POLL_MS, CHECKPOINT_WAITS_MAX, CHECKPOINT_WAITS_PER_LEDGER_MAX } from '../limits.ts'
 import { type WaitDeps, Waits } from './waits.ts'
 
-/** Requests that wait for a checkpoint. Requests for the same ledger share each poll of its newest checkpoint. */
+/** Requests that wait for a checkpoint. Requests for the same ledger share each read of its newest checkpoint. */
 export class CheckpointWaits {
   readonly #waits: Waits
   readonly #watch: Watch<Uuid, string | null>
@@ -27,15 +27,15 @@ export class CheckpointWaits {
     watchStreams(deps.metrics, 'receipts', this.#waits.slots)
   }
 
-  /** Ends all waits, and every later one at once. The requests are answered as if they had not waited. */
+  /** Ends all waits. Waits that start later end at once. The requests are answered as if they had not waited. */
   close(): void {
     this.#waits.close()
   }
 
   /**
-   * Returns the result of `read`. While `read` throws `checkpoint_pending`, it is repeated at each new checkpoint,
+   * Returns the result of `read`. If `read` throws `checkpoint_pending`, it is repeated after each new checkpoint,
    * until `waitMs` are over, the client has gone or the server closes. Throws the last error of `read`, and as
-   * `Waits.during`.
+   * `Waits.during` does.
    */
   async until<T>(
     request: FastifyRequest,

@@ -10,16 +10,16 @@ import type { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { eventsTag, formatCursor } from '../answers/page.ts'
 
-/** Rendered events in order, up to the limit or as many as fit. */
+/** Rendered events in order. There are at most `limit` events, and only as many as fit. */
 export type FittedPage = {
   readonly texts: readonly string[]
   readonly position: EventPosition
   readonly more: boolean
-  /** True if the next event waits until the ledger is verified up to it. */
+  /** True if the next event must wait until the worker has verified the ledger up to it. */
   readonly isGated: boolean
-  /** True if more events were read than fit. */
+  /** True if more events were read than fit into the page. */
   readonly isCut: boolean
-  /** Fault of the next event. That event cannot be sent, nor any event behind it. */
+  /** Fault of the next event; null: there is none. Neither that event nor any later event can be sent. */
   readonly fault: ProofError | null
 }
 
@@ -32,7 +32,10 @@ export function formatEventCursor(
   return formatCursor(eventsTag(ledgerId), [seq, eventsDelivered, checkpoint])
 }
 
-/** Reads the events after a position. `charsMax` limits all texts together, but the first event is always included. */
+/**
+ * Reads the events after a position. `charsMax`: limit for the length of all texts together. The first event is
+ * always included, even if it is longer.
+ */
 export async function readFittedPage(
   db: Db,
   source: { readonly ledgerId: Uuid; readonly filter: WantedEvents; readonly entriesUrl: string },
@@ -77,7 +80,7 @@ function eventJson(event: LedgerEvent): string {
   )
 }
 
-/** Throws ApiError `integrity_fault` if the first event cannot be sent. */
+/** Throws ApiError `integrity_fault` if not even the first event can be sent. */
 export function requireReadable({ texts, fault, position }: FittedPage): void {
   if (fault === null || texts.length > 0) return
   throw new ApiError(

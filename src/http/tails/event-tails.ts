@@ -45,24 +45,24 @@ type Tail = {
   readonly from: EventPosition
   readonly ends: LedgerEnds
   /**
-   * First page, read before the answer begins, so that its errors become error answers. `nothing`: the archive is
-   * unavailable.
+   * First page. It is read before the answer begins, so that errors can still be answered as errors. `nothing`: the
+   * archive is unavailable.
    */
   readonly first: Next
   readonly isAdmitted: () => Promise<boolean>
-  /** By performance.now(). */
+  /** End of the tail, by performance.now(). */
   readonly endsAtMs: number
   readonly signal: AbortSignal
 }
 
-/** Progress of a tail. Times by performance.now(). */
+/** Progress of a tail. All times are by performance.now(). */
 type TailProgress = {
   position: EventPosition
-  /** Last known ends of the ledger. */
+  /** Sizes at the ledger's end, as last read. */
   ends: LedgerEnds
-  /** True if no events are left before `ends`. */
+  /** True if all events before `ends` were sent. */
   isAtEnd: boolean
-  /** True if the next event waits until the ledger is verified up to it. */
+  /** True if the next event must wait until the worker has verified the ledger up to it. */
   isGated: boolean
   limit: number
   writtenAtMs: number
@@ -72,9 +72,10 @@ type TailProgress = {
 type Next = FittedPage | 'nothing' | 'over'
 
 /**
- * Answers that follow a ledger's events (WHATWG server-sent events). All tails at their ledger's end cost one query
- * together (LedgerWatch). A page that many tails need is read and rendered once (SharedReads). A slow reader takes
- * STREAM_STRING_CHARS twice. A reader that stops reading is cut off (WriteDeadlines).
+ * Answers that follow a ledger's events (WHATWG server-sent events). All tails that have reached their ledger's end
+ * share one query (LedgerWatch). A page that many tails need is read and rendered once (SharedReads). A slow reader
+ * takes at most twice STREAM_STRING_CHARS of memory. The connection of a reader that stops reading is closed
+ * (WriteDeadlines).
  */
 export class EventTails {
   readonly #deps: Deps
@@ -95,7 +96,10 @@ export class EventTails {
     watchEventReads(deps.metrics, this.#reads)
   }
 
-  /** Ends all tails, and every later one at once. Their clients reconnect, to another server or the next process. */
+  /**
+   * Ends all tails. Tails that start later end at once. The clients reconnect to another server or to the next
+   * process.
+   */
   close(): void {
     this.#isClosing = true
     for (const ending of this.#open.keys()) ending.abort()
@@ -134,8 +138,8 @@ export class EventTails {
   }
 
   /**
-   * Reads the first page, or returns `nothing` if the archive is unavailable. A refused client would not reconnect:
-   * an error stops an EventSource for good.
+   * Reads the first page. Returns `nothing` if the archive is unavailable. An error would be wrong then, because
+   * after an error answer an EventSource never reconnects.
    */
   async #readFirst(
     source: TailSource,
@@ -151,7 +155,7 @@ export class EventTails {
     }
   }
 
-  /** Logs that streams wait for the archive. Their clients were answered 200, so nothing else shows it. */
+  /** Logs that streams wait for the archive. Only the log shows this, because the clients were already answered 200. */
   #warn({ ledgerId }: TailSource, err: unknown): void {
     const nowMs = performance.now()
     if (nowMs < this.#warnedAtMs + EVENTS_TAIL_WARN_EVERY_MS) return
@@ -173,7 +177,7 @@ export class EventTails {
     const { socket } = request.raw
     this.#open.set(ending, stream)
     if (this.#isClosing) ending.abort()
-    // Destroying a stream does not end a generator that waits.
+    // Both calls are needed, because destroying a stream does not end a generator that waits.
     const abandon = () => {
       ending.abort()
       stream.destroy()
@@ -206,8 +210,8 @@ export class EventTails {
       writtenAtMs: nowMs,
       keyCheckAtMs: nowMs + EVENTS_KEY_CHECK_EVERY_MS,
     }
-    // Sends the starting position first, so that a client that loses the connection before the first event misses
-    // none.
+    // The starting position is sent first. If the client loses the connection before the first event, it reconnects
+    // at this position and misses no event.
     yield `retry: ${EVENTS_RETRY_MS}\n${positionFrame(source.ledgerId, from)}`
     for (let next: Next = first; next !== 'over'; next = await this.#next(tail, at)) {
       const text = next === 'nothing' ? '' : advance(at, next)
@@ -222,8 +226,8 @@ export class EventTails {
   }
 
   /**
-   * Returns the next page. Waits at the ledger's end, and while the database or the archive is unavailable, but only
-   * until something else is due.
+   * Returns the next page. At the ledger's end it waits for new events, and it waits while the database or the
+   * archive is unavailable. It stops waiting when a heartbeat or a check of the key is due, or when the tail ends.
    */
   async #next({ source, isAdmitted, endsAtMs, signal }: Tail, at: TailProgress): Promise<Next> {
     if (at.isAtEnd) {
@@ -272,17 +276,17 @@ export class EventTails {
   }
 }
 
-/** Moves behind a page, and returns its text. */
+/** Moves the position behind a page. Returns the text of the page. */
 function advance(at: TailProgress, { texts, position, more, isGated, isCut }: FittedPage): string {
   at.position = position
   at.isGated = isGated
   at.isAtEnd = !more
-  // For long events, the next query fetches about as many as fit.
+  // If events are long, the next query fetches only about as many as fit into a page.
   at.limit = isCut ? texts.length : Math.min(2 * at.limit, EVENTS_PER_TAIL_QUERY)
   return texts.join('')
 }
 
-/** Returns a frame without an event that carries the client's position and shows that the server is alive. */
+/** Returns a frame without an event. It tells the client its position and shows that the server is alive. */
 function positionFrame(ledgerId: Uuid, position: EventPosition): string {
   return `id: ${formatEventCursor(ledgerId, position)}\n\n`
 }

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { RECORD_POLL_MS, RECORD_WAITS_MAX, RECORD_WAITS_PER_LEDGER_MAX } from '../limits.ts'
 import { type WaitDeps, Waits } from './waits.ts'
 
-/** Requests that wait for the next step of a record. One query at a time reads the versions for all of them. */
+/** Requests that wait for the next step of a record. One query at a time reads the versions of all their records. */
 export class RecordWaits {
   readonly #waits: Waits
   readonly #watch: Watch<RecordOrigin, number | null>
@@ -26,14 +26,14 @@ export class RecordWaits {
     watchStreams(deps.metrics, 'waits', this.#waits.slots)
   }
 
-  /** Ends all waits, and every later one at once. The requests are answered with the current record. */
+  /** Ends all waits. Waits that start later end at once. The requests are answered with the current record. */
   close(): void {
     this.#waits.close()
   }
 
   /**
-   * Returns whether the record has left the version, after `msMax` at the latest. Also false if the server closes or
-   * the client has gone. Throws as `Waits.during`.
+   * Returns true when the record has another version. Returns false after `msMax`, when the server closes, or when
+   * the client has gone. Throws as `Waits.during` does.
    */
   async untilMoved(
     request: FastifyRequest,

@@ -18,7 +18,7 @@ import { POLICY_BYTES_MAX } from '../limits.ts'
 
 type PolicyDeps = { readonly readPool: Db }
 
-/** A ledger's current policy. `leaf`: of the entry that set it, lower-case hex. */
+/** A ledger's current policy. `leaf`: leaf of the entry that set the policy, lower-case hex. */
 export type SetPolicy = RegistrationPolicy & {
   readonly seq: number
   readonly leaf: string
@@ -26,7 +26,7 @@ export type SetPolicy = RegistrationPolicy & {
   readonly actor: string
 }
 
-/** A requested policy. A key without a kid gets its thumbprint (RFC 9679). */
+/** A requested policy. If a key has no kid, its thumbprint (RFC 9679) becomes its kid. */
 export type PolicyRequest = {
   readonly issuers: readonly {
     readonly issuer: string
@@ -36,8 +36,9 @@ export type PolicyRequest = {
 }
 
 /**
- * Returns the newest registration policy, from its signed entry. Otherwise a login that can write to a table could
- * make the server register anything. null if none was set. Throws `integrity_fault`.
+ * Returns the newest registration policy, or null if none was set. It is read from its signed entry, because
+ * otherwise a database login that can write to a table could make the server register anything. Throws
+ * `integrity_fault`.
  */
 export async function findPolicy({ readPool }: PolicyDeps, ledgerId: Uuid): Promise<SetPolicy | null> {
   const line = await findPolicyEntry(readPool, ledgerId)
@@ -58,7 +59,7 @@ export async function findPolicy({ readPool }: PolicyDeps, ledgerId: Uuid): Prom
   }
 }
 
-/** Replaces the ledger's policy for all later statements. Throws `invalid_request`. */
+/** Replaces the ledger's policy. The new policy applies to all later statements. Throws `invalid_request`. */
 export async function setPolicy(
   deps: AdministerDeps & PolicyDeps,
   author: Author,

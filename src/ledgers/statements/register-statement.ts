@@ -20,9 +20,9 @@ type RegisterDeps = AdministerDeps & Parameters<typeof setPolicy>[0] & { readonl
 type Registered = { readonly row: StatementRow; readonly existing: boolean }
 
 /**
- * Registers a Signed Statement of a third party (RFC 9943 §6.3). The ledger's registration policy verifies it. It
- * becomes an entry of its own, with `statement-registered` right behind it. Throws `statement_invalid`,
- * `no_registration_policy`, `statement_rejected`, and as administer does.
+ * Registers a Signed Statement of another issuer (RFC 9943 §6.3). The ledger's registration policy must accept it.
+ * The statement becomes an entry of its own, and a `statement-registered` entry follows it directly. Throws
+ * `statement_invalid`, `no_registration_policy`, `statement_rejected`, and as administer does.
  */
 export async function registerStatement(
   deps: RegisterDeps,
@@ -40,7 +40,7 @@ export async function registerStatement(
       await append(deps, author, { statement, leaf, policy })
       return { row: (await find())!, existing: false }
     } catch (error) {
-      // Meanwhile another request has registered the statement, or set another policy.
+      // Another request has registered the statement or set another policy meanwhile.
       const isOvertaken =
         error instanceof ApiError && (error.code === 'statement_exists' || error.code === 'policy_changed')
       if (!isOvertaken || attempt === STATEMENT_RETRIES_MAX) throw error
@@ -74,7 +74,7 @@ function parse(sent: Uint8Array): SignedStatement {
   }
 }
 
-/** Returns the policy, if it accepts the statement. Throws ApiError otherwise. */
+/** Returns the policy if it accepts the statement. Otherwise throws ApiError. */
 async function takenBy(
   deps: RegisterDeps,
   { ledgerId }: Author,

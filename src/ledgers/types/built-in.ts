@@ -16,7 +16,7 @@ export type RecordType = CompiledType & {
   readonly digest: string
 }
 
-/** Types that accept any object. Every document is an object, so nothing is validated. */
+/** Types whose payload may be any object. Every document is an object, so no payload is validated. */
 const ANY_OBJECT: readonly TypeDefinition[] = [
   { name: 'generic', version: 1, payloadSchema: { type: 'object' } },
   {
@@ -28,10 +28,10 @@ const ANY_OBJECT: readonly TypeDefinition[] = [
   },
 ]
 
-/** Types of every ledger, whose digests are signed in its first entry. */
+/** Types that every ledger has. The first entry of each ledger signs their digests. */
 const DEFINITIONS = [...ANY_OBJECT, ...AGENT_TYPES]
 
-/** Reserved for all versions, because these types must be the same in every ledger. */
+/** Names that no ledger may register, in any version, because these types must be the same in every ledger. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(DEFINITIONS.map(({ name }) => name))
 
 export type BuiltInType = RecordType & { readonly definition: TypeDefinition }

@@ -6,19 +6,22 @@ import { parseRules } from './rules/rules.ts'
 import { Schema } from './schema/schema.ts'
 import { SchemaError } from './schema/schema-error.ts'
 
-/** Definition of a type; it never changes. A type with an evidence schema is gated. */
+/** Definition of a type. It never changes. A type with `evidenceSchema` is gated. */
 export type TypeDefinition = {
   readonly name: string
   readonly version: number
-  /** JSON, like the next two members. */
+  /** A JSON Schema, like `evidenceSchema`. All three unknown members are JSON values. */
   readonly payloadSchema: unknown
   readonly evidenceSchema?: unknown
   readonly rules?: unknown
-  /** True if agents must sign its records themselves. */
+  /** True if agents must sign records of the type themselves. */
   readonly agentSigned?: true | undefined
 }
 
-/** A compiled definition, which can validate and judge. null: any object is accepted. */
+/**
+ * A compiled definition. It can validate documents and judge completions. `payload`, `evidence`: null if any object
+ * is accepted.
+ */
 export type CompiledType = {
   readonly gated: boolean
   readonly agentSigned: boolean
@@ -32,7 +35,10 @@ export function typeNameOf({ name, version }: TypeDefinition): string {
   return `${name}/${version}`
 }
 
-/** Returns the RFC 8785 text of exactly the given members, which is digested and stored. Throws SchemaError. */
+/**
+ * Returns the RFC 8785 text of the given members. This text is digested and stored. Throws SchemaError if it is too
+ * large.
+ */
 export function canonicalDefinition(definition: TypeDefinition): string {
   const canonical = canonicalize(definition as unknown as JsonObject)
   const bytes = Buffer.byteLength(canonical)
@@ -45,7 +51,10 @@ export function canonicalDefinition(definition: TypeDefinition): string {
   return canonical
 }
 
-/** Compiles a definition, and checks everything that its TypeScript type does not. Throws SchemaError. */
+/**
+ * Compiles a definition. Also checks everything that the TypeScript type of the definition does not guarantee. Throws
+ * SchemaError.
+ */
 export function compileType(definition: TypeDefinition): CompiledType {
   const { payloadSchema, evidenceSchema, rules, agentSigned = false } = definition
   if (rules !== undefined && evidenceSchema === undefined)

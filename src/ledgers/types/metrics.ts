@@ -12,7 +12,7 @@ type TypeFigures = {
 }
 type Types = { readonly figures: TypeFigures }
 
-/** Registers metrics of a type registry. Servers and workers each compile types themselves. */
+/** Registers metrics of a type registry. `part`: servers and workers have a type registry each. */
 export function watchTypes(metrics: Metrics, part: 'server' | 'worker', types: Types): void {
   metrics.addPart<Types>('types', part, types, (parts) => defineTypes(metrics, parts))
 }

@@ -13,7 +13,10 @@ export async function findTypeJson(pool: Db, ledgerId: Uuid, name: string): Prom
   return row && renderType(row)
 }
 
-/** Inserts the stored text of the definition: parsed and written again it might change. */
+/**
+ * Renders a type as JSON. The stored text of the definition is inserted unchanged, because parsing and writing it
+ * again might change it.
+ */
 export function renderType({ name, gated, digest, definition, registeredAt, entry }: TypeRow): string {
   const { seq, kind, leaf, chain } = entry
   return (

@@ -12,12 +12,15 @@ import type { TypeRegistry } from './type-registry.ts'
 export type TypeDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly types: TypeRegistry }
 
 /**
- * `existing`: the ledger had the same type before. `replayed`: an earlier request with the same Idempotency-Key
- * registered it.
+ * `existing`: the ledger already had the same type. `replayed`: an earlier request with the same Idempotency-Key
+ * registered the type.
  */
 type Registered = { readonly type: TypeRow; readonly outcome: 'registered' | 'existing' | 'replayed' }
 
-/** Registers a type for good. Throws `type_exists` if its name and version have another definition. */
+/**
+ * Registers a type, which cannot be changed or removed later. Throws `type_exists` if its name and version have
+ * another definition.
+ */
 export async function registerType(
   deps: TypeDeps,
   caller: Caller,
@@ -29,7 +32,8 @@ export async function registerType(
     throw new ApiError('type_exists', `${definition.name} is the name of a built-in type`)
   const canonical = canonicalOrRefuse(definition)
   const known = await findSame(deps, caller, name, canonical)
-  // With an Idempotency-Key the database decides: this very request may have registered the type.
+  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
+  // registered the type.
   if (known && idempotency === null) return { type: known, outcome: 'existing' }
   if (!known) await compileOrRefuse(deps.types, caller, definition)
   try {
@@ -40,7 +44,7 @@ export async function registerType(
     }
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'type_exists')) throw error
-    // Another request has registered it, meanwhile or before, with another Idempotency-Key or none.
+    // Another request, with another Idempotency-Key or none, has registered the type.
     return { type: (await findSame(deps, caller, name, canonical))!, outcome: 'existing' }
   }
 }
@@ -63,8 +67,8 @@ function append(
 }
 
 /**
- * Returns the type of this name with the same definition; null if there is none. Throws `type_exists` for another
- * definition.
+ * Returns the type of this name with the same definition. Returns null if the name is free. Throws `type_exists` if
+ * it has another definition.
  */
 async function findSame(
   deps: TypeDeps,

@@ -4,14 +4,14 @@ type CachedType<T> = { readonly value: T; readonly bytes: number }
 type LedgerCache<T> = { readonly types: Map<string, CachedType<T>>; bytes: number }
 
 /**
- * Cache of types by ledger and name. A ledger that exceeds its own limit loses its least recently used types. When
- * all ledgers together exceed the total, the least recently used ledger is dropped.
+ * Cache of types by ledger and name. If a ledger exceeds its own limit, its least recently used types are dropped. If
+ * all ledgers together exceed the total limit, all types of the least recently used ledger are dropped.
  *
- * A missing type is not cached: a type that was registered through another server is found at once, even by a caller
- * that just failed to find it.
+ * A missing type is not cached. So a type that was registered through another server is found at once, even if the
+ * same caller has just failed to find it.
  */
 export class TypeCache<T> {
-  /** In the order of use, like the types of each ledger. */
+  /** Ledgers in the order of use. The types of each ledger are in the order of use too. */
   readonly #ledgers = new Map<string, LedgerCache<T>>()
   readonly #loading = new Map<string, Promise<CachedType<T> | null>>()
   #bytes = 0
@@ -26,7 +26,10 @@ export class TypeCache<T> {
     return { bytes: this.#bytes, hits: this.#hits, misses: this.#misses }
   }
 
-  /** Returns a type. `load` is called once for concurrent callers. If it finds nothing, later callers load again. */
+  /**
+   * Returns a type, or null. For concurrent callers `load` is called once. If it finds no type, later callers load
+   * again.
+   */
   async get(ledger: string, name: string, load: () => Promise<CachedType<T> | null>): Promise<T | null> {
     const cached = this.#find(ledger, name)
     if (cached) {
@@ -37,7 +40,8 @@ export class TypeCache<T> {
     const key = `${ledger} ${name}`
     const earlier = await this.#loading.get(key)
     if (earlier) return earlier.value
-    // An earlier load cannot have found a type that was registered after it began.
+    // If the earlier load found nothing, the type may have been registered after that load began. So another load is
+    // needed.
     const found = await (this.#loading.get(key) ?? this.#load(ledger, name, key, load))
     return found?.value ?? null
   }

@@ -25,11 +25,17 @@ type Members = Record<string, unknown>
 
 type ValidationThreads = Pick<ThreadPool<{ validateText: typeof validateText }>, 'run'>
 
-/** Keys, values and messages of checks take this many times the size of a definition's text. */
+/**
+ * Memory that a compiled definition takes for keys, values and messages of checks, as a multiple of the length of its
+ * text.
+ */
 const MEMORY_PER_DEFINITION_BYTE = 4
 const HELD_PER_RULE_BYTES = 512
 
-/** Types of all ledgers, compiled once per process. Work with them is charged to their ledger. */
+/**
+ * Types of all ledgers, each compiled once per process. The time for compiling and validating is taken from the share
+ * of the type's ledger.
+ */
 export class TypeRegistry {
   readonly #pool: pg.Pool
   readonly #cache = new TypeCache<RecordType>()
@@ -49,13 +55,13 @@ export class TypeRegistry {
     return { cache: this.#cache.figures, work: this.#shares.figures }
   }
 
-  /** Returns null if the ledger has no type of this name. */
+  /** Finds a type by its name. Returns null if the ledger has no such type. */
   async find(ledger: Ledger, name: string): Promise<RecordType | null> {
     const load = () => this.#load(ledger, name)
     return BUILT_IN_TYPES.get(name) ?? (await this.#cache.get(ledger.ledger, name, load))
   }
 
-  /** Returns a type. Throws `unknown_type`, with `members`. */
+  /** Returns a type. Throws `unknown_type` with `members` if the ledger has no such type. */
   async get(ledger: Ledger, name: string, members: Members = {}): Promise<RecordType> {
     const type = await this.find(ledger, name)
     if (type) return type
@@ -75,7 +81,8 @@ export class TypeRegistry {
       (payload?.bytes ?? 0) +
       (evidence?.bytes ?? 0) +
       HELD_PER_RULE_BYTES * rules.length
-    // Computed from the compiled text: the column beside it may differ.
+    // The digest is computed from the definition that was compiled, because the database column with the digest may
+    // be wrong.
     const digest = toHex(nativeProviders.sha256(utf8Encode(row.definition)))
     return { value: { ...compiled, name, digest }, bytes }
   }
@@ -85,7 +92,7 @@ export class TypeRegistry {
     return this.#shares.run(ledger.ledger, () => compileType(definition))
   }
 
-  /** Validates a document. Throws `schema_too_costly`, with `members`; a ThreadError becomes `overloaded`. */
+  /** Validates a document. Throws `schema_too_costly`, with `members`. If a thread fails, throws `overloaded`. */
   validate(
     ledger: Ledger,
     schema: Schema,
@@ -111,7 +118,10 @@ export class TypeRegistry {
     return this.#inThread(ledger.ledger, schema, canonical).then((late) => requireKnown(late, members))
   }
 
-  /** Validates in a thread, also at the ledger's expense: the thread takes CPU time that others need. */
+  /**
+   * Validates in a thread. The time is taken from the ledger's share too, because the thread takes CPU time from
+   * other ledgers.
+   */
   async #inThread(ledger: string, { source }: Schema, document: string): Promise<ValidationResult> {
     const work = this.#threads.run(
       'validateText',

@@ -7,16 +7,16 @@ import {
 } from './limits.ts'
 
 type Account = {
-  /** When the ledger's share of time will have covered its use so far. */
+  /** Time at which the ledger's share will cover what the ledger has used so far. */
   paidUntilMs: number
   readonly waiting: (() => void)[]
 }
 
 /**
- * Limits the time that one ledger's types take. Compiling and validating run on the event loop, except for long
- * validations, which threads do. Each piece of work is short, because its steps are counted. This class prevents a
- * ledger from queueing many of them: its schemas get a share of a core's time, and beyond that only its own requests
- * wait. A ledger that uses less never waits.
+ * Limits the time that one ledger's types take. Compiling and validating run on the event loop; only long validations
+ * run in threads. Each piece of work is short, because its steps are counted. But a ledger could queue many pieces.
+ * So its schemas get a share of one core's time. If a ledger uses more, only its own requests wait. A ledger that
+ * uses less never waits.
  */
 export class WorkShares {
   readonly #clock: () => number
@@ -27,12 +27,18 @@ export class WorkShares {
     this.#clock = clock
   }
 
-  /** Waiting work, and since the process began: delayed and refused work, and the time of all work. */
+  /**
+   * Amount of waiting work. Since the process began: number of delayed and of refused pieces of work, and time of all
+   * work.
+   */
   get figures(): Readonly<Record<'waiting' | 'delayed' | 'refused' | 'ms', number>> {
     return this.#figures
   }
 
-  /** Runs `work`, at once or when the ledger's share allows it. Throws `overloaded` if too much work waits already. */
+  /**
+   * Runs `work`. If the ledger has used up its share, `work` runs later. Throws `overloaded` if too much work of the
+   * ledger already waits.
+   */
   run<T>(ledger: string, work: () => T): T | Promise<T> {
     const account = this.#accountOf(ledger)
     if (account.waiting.length === 0 && this.#waitMs(account) <= 0) return this.#charged(account, work)
@@ -62,7 +68,7 @@ export class WorkShares {
     })
   }
 
-  /** Charges work that was done elsewhere and has just ended. */
+  /** Takes the time of work that ran elsewhere, and has just ended, from the ledger's share. */
   charge(ledger: string, ms: number): void {
     this.#charge(this.#accountOf(ledger), this.#clock() - ms, ms)
   }
@@ -86,8 +92,8 @@ export class WorkShares {
   }
 
   /**
-   * Does as much work per slice as the share allows. With one piece per slice, many small ones would wait longer the
-   * busier the thread is.
+   * Runs as many waiting pieces in one slice as the share allows. If only one piece ran in each slice, many small
+   * pieces would wait longer when the thread is busy.
    */
   #wake(account: Account): void {
     setTimeout(

@@ -7,21 +7,27 @@ import { isTokenBefore } from '../../proof/json/json-text.ts'
  * list.
  */
 export type JsonFragment = {
-  /** As in the text, with quotes and escapes. */
+  /** The name as in the text, with quotes and escapes. */
   readonly name: string
-  /** Elements are without the brackets of their list. */
+  /** Text of the piece. Elements of a list are without the brackets of the list. */
   readonly text: string
   readonly isElements: boolean
 }
 
 type PieceBounds = { readonly depthMax: number; readonly tokensInPieceMax: number }
 
-/** A piece of elements ends after the first element that exceeds one of these. Parsing a piece takes 1 ms. */
+/**
+ * A piece with elements of a list ends after the first element with which it exceeds one of these limits. Parsing
+ * such a piece takes 1 ms.
+ */
 const PIECE_CHARS = 64 * 1024
 const PIECE_TOKENS = 8 * 1024
-/** Extra cost of a name with an escape: it takes three times as long as another (src/proof/json/json-parser.ts). */
+/**
+ * Additional cost of a name with an escape, because it takes three times as long as a name without one
+ * (src/proof/json/json-parser.ts).
+ */
 const ESCAPED_NAME_TOKENS = 2
-/** Limit of the members of the object itself. No route expects as many. */
+/** Limit for the number of members of the object itself. No route accepts so many members. */
 const MEMBERS_MAX = 64
 
 const QUOTE = 0x22
@@ -33,11 +39,12 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 /**
- * Cuts the text of a JSON object into pieces. For any other text the result is meaningless, but the function still
- * ends: a costly text is refused before it is parsed.
+ * Cuts the text of a JSON object into pieces. If the text is something else, the function ends too, but the result is
+ * meaningless. It is called before the text is parsed, to refuse a costly text.
  *
- * Throws `json_too_costly` if a member, or an element of one, has more than `tokensInPieceMax` names and values,
- * because a piece is parsed without a pause. Throws `json_depth` for a text that is far too deep.
+ * Throws `json_too_costly` if a member, or an element of a member that is a list, has more than `tokensInPieceMax`
+ * names and values. The reason is that a piece is parsed without a pause. Throws `json_depth` for a text that is far
+ * too deep.
  */
 export function cutJson(text: string, bounds: PieceBounds): JsonFragment[] {
   const pieces: JsonFragment[] = []

@@ -1,7 +1,7 @@
 import { ApiError } from '../../errors.ts'
 import { ThreadError } from './error.ts'
 
-/** Awaits work in a thread. Turns a ThreadError into ApiError `overloaded`, whose detail begins with `what`. */
+/** Awaits work in a thread. Turns a ThreadError into ApiError `overloaded`. `what`: start of the error's detail. */
 export async function orOverloaded<T>(work: Promise<T>, what: string): Promise<T> {
   try {
     return await work

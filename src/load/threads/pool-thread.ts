@@ -5,25 +5,28 @@ import type { ThreadOutput, ThreadWork } from './thread-work.ts'
 
 type UnderWay = { readonly settle: (ended: ThreadOutput | ThreadError) => void; readonly msMax: number }
 
-/** One thread of a pool. It does its work in order, and ends after the first piece of work that fails to finish. */
+/**
+ * One thread of a pool. It does its work in order. After the first piece of work that it cannot finish, the thread
+ * ends.
+ */
 export class PoolThread {
   readonly #worker: Worker
   readonly #underWay: UnderWay[] = []
-  /** Ends the thread if the first piece exceeds its time limit. */
+  /** Timer that ends the thread if its first piece of work exceeds its time limit. */
   #timer: NodeJS.Timeout | undefined
   #isLost = false
 
-  /** `onExit`: called when the thread has ended, and its slot is free. */
+  /** `onExit`: called when the thread has ended, so that a new thread may start. */
   constructor(script: URL, onExit: () => void) {
     this.#worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX } })
     this.#worker.on('message', (ended: ThreadOutput) => this.#settle(ended))
-    // Out of memory, or a script that does not load.
+    // The thread ran out of memory, or its script does not load.
     this.#worker.on('error', (error) => this.#lose(new ThreadError('crashed', error as Error)))
     this.#worker.on('exit', () => {
       this.#lose(new ThreadError('crashed'))
       onExit()
     })
-    // An idle thread does not keep the process alive.
+    // An idle thread must not prevent the process from ending.
     this.#worker.unref()
   }
 
@@ -36,9 +39,9 @@ export class PoolThread {
     return this.#isLost
   }
 
-  /** Does one piece of work. Throws ThreadError, or an Error with what the work threw. */
+  /** Does one piece of work. Throws ThreadError, or an Error with the text of what the work threw. */
   async do({ name, input, transfer, msMax }: ThreadWork): Promise<unknown> {
-    // First, because it throws if a value cannot be sent.
+    // Called first, because it throws if a value cannot be sent to a thread.
     this.#worker.postMessage({ name, input }, transfer ?? [])
     const { promise, resolve } = Promise.withResolvers<ThreadOutput | ThreadError>()
     this.#underWay.push({ settle: resolve, msMax })
@@ -55,7 +58,7 @@ export class PoolThread {
     await this.#worker.terminate()
   }
 
-  /** Starts the time limit of the first piece. */
+  /** Starts the timer for the first piece of work. */
   #watch(): void {
     this.#timer = setTimeout(() => {
       this.#lose(new ThreadError('overrun'))
@@ -63,7 +66,7 @@ export class PoolThread {
     }, this.#underWay[0]!.msMax)
   }
 
-  /** Fails all pieces that the thread had. */
+  /** Marks the thread as lost, and lets all its pieces of work fail. */
   #lose(error: ThreadError): void {
     this.#isLost = true
     while (this.#underWay.length > 0) this.#settle(error)

@@ -19,22 +19,22 @@ import { type EntryKind, STATEMENT } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import type { BundleLine } from './bundle-lines.ts'
 
-/** A bundle's entry, verified on its own. Input of BundleVerifier, which takes entries in order. */
+/** A bundle's entry that was verified without the other entries. BundleVerifier takes such entries in order. */
 export type BundleEntry = OwnEntry | StatementEntry
 
 /**
  * An entry that BundleVerifier has accepted.
  *
- * `signedBy` is decided by the keys that earlier entries introduce. It is null for a statement: its issuer is
- * verified with the entry behind it, if at all.
+ * `signedBy` depends on the keys that earlier entries introduce. For a statement it is null: the issuer's signature
+ * is verified together with the entry behind the statement, if the bundle has the policy.
  */
 export type VerifiedBundleEntry =
   | (OwnEntry & { readonly signedBy: 'agent' | 'server' })
   | (StatementEntry & { readonly signedBy: null })
 
 /**
- * A statement signed by somebody else, which is an entry itself. BundleVerifier compares its kind and time with the
- * entry behind it.
+ * A statement of another issuer, which is an entry itself. BundleVerifier compares its kind and time with the entry
+ * behind it.
  */
 export type StatementEntry = {
   readonly kind: typeof STATEMENT
@@ -49,7 +49,7 @@ export type OwnEntry = {
   readonly kind: EntryKind
   readonly seq: number
   readonly kid: string
-  /** Whether the line has a `signer`. BundleVerifier checks that it should. */
+  /** Whether the line has a `signer`. BundleVerifier checks whether the line must have it. */
   readonly hasSigner: boolean
   readonly issuer: string
   readonly leaf: Uint8Array
@@ -61,7 +61,10 @@ export type OwnEntry = {
   readonly erased: readonly ErasedDocument[]
 }
 
-/** Verifies everything about a bundle line that needs no other line. Lines may come in any order. Throws ProofError. */
+/**
+ * Verifies everything about a bundle line that needs no other line. So lines may be verified in any order. Throws
+ * ProofError.
+ */
 export function verifyBundleLine(
   line: BundleLine,
   findKey: FindKey,
@@ -101,7 +104,7 @@ export function verifyBundleLine(
   }
 }
 
-/** Verifies each item by its own path. So the other items of the batch need not be shown. */
+/** Verifies each item by its own path, so that the bundle need not show the other items of the batch. */
 function verifyPartOfBatch(
   line: BundleLine,
   proofs: NonNullable<BundleLine['itemProofs']>,

@@ -35,16 +35,18 @@ import type { BundleFilter } from './is-filtered.ts'
 
 /*
  * Parsers of a bundle's lines (docs/formats/bundles.md). An attacker controls the whole file. Unknown members are
- * refused, because a member that no check reads could be changed unnoticed.
+ * refused: no check reads them, so somebody could change them unnoticed.
  */
 
 /**
  * Contents of a bundle.
  *
- * - `range`: the tree proves that no entry was left out or added.
- * - `record`: one record with all of its entries. A selection: there may be more than is shown.
- * - `run`: a record with those below it by `parent`. A selection too.
- * - `selection`: records of a range that match a filter. A selection too.
+ * - `range`: all entries of a range. The tree proves that no entry was left out or added.
+ * - `record`: one record with its entries.
+ * - `run`: a record and the records below it by `parent`.
+ * - `selection`: records of a range that match a filter.
+ *
+ * All but `range` are selections: there may be more entries than the bundle shows.
  */
 export type BundleContents =
   | { readonly record: string }
@@ -56,7 +58,7 @@ export type BundleRange = {
   readonly from: number
   readonly to: number
   readonly left: readonly Uint8Array[]
-  /** Those hashes of the inclusion path of entry `to` that lie behind it, from the leaf up. */
+  /** The hashes behind entry `to` in the inclusion path of that entry, from the leaf up. */
   readonly right: readonly Uint8Array[]
 }
 
@@ -66,17 +68,23 @@ export type BundleHead = {
   readonly ledger: string
   readonly of: BundleContents
   readonly documents: DocumentsShown
-  /** Hints only: the chain names the keys, and a kid is its key's thumbprint. */
+  /** Hints only: the chain names its keys, and a kid is the thumbprint of its key. */
   readonly keys: readonly KeyHint[]
   readonly checkpoint: string
 }
 
-/** An entry with its inclusion path. Entries of a range have no path: the tree proves all of them together. */
+/**
+ * An entry with its inclusion path. An entry of a range has no path, because the tree proves all entries of the range
+ * together.
+ */
 export type BundleLine = Omit<EntryLine, 'chain' | 'items'> & {
   readonly path: readonly Uint8Array[] | null
-  /** Items of a batch inside the range; otherwise null. */
+  /** All items of a batch inside the range; null for other entries. */
   readonly items: readonly JsonValue[] | null
-  /** Shown items of a batch outside the range; otherwise null. The member `item` of each is not checked here. */
+  /**
+   * The shown items of a batch outside the range; null for other entries. The member `item` of each is not checked
+   * here.
+   */
   readonly itemProofs: readonly ItemProof[] | null
 }
 
@@ -157,7 +165,7 @@ export function parseBundleHead(text: string): BundleHead {
 
 function parseContents(of: BundleContents): BundleContents {
   if ('selection' in of) {
-    // Reports list the members in this order, whatever their order in the file.
+    // Reports list the members in this order. Their order in the file does not matter.
     const members = FILTER_MEMBERS.map((name) => [name, of.selection[name]] as const)
     const named = members.filter(([, member]) => member !== null && member !== undefined)
     return { selection: Object.fromEntries(named) as unknown as BundleFilter }
@@ -196,8 +204,8 @@ function isBetween(line: JsonValue, { from, to }: BundleRange): boolean {
 }
 
 /**
- * Parses the last line: returns the number of lines before it. Throws `bundle_incomplete` for any fault of that line,
- * because a bundle that was cut off has no such line and may end within a character.
+ * Parses the last line and returns its number of entries. Throws `bundle_incomplete` for any fault of the line: if a
+ * bundle was cut off, its last bytes may be anything, even half a character.
  */
 export function parseBundleEnd(bytes: Uint8Array): number {
   const refusal = new ProofError('bundle_incomplete', 'cut off: its last line is not {"entries":…}')

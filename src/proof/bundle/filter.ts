@@ -8,9 +8,9 @@ import type { OwnEntry } from './bundle-entry.ts'
 import { type BundleFilter, type Filtered, isFiltered } from './is-filtered.ts'
 
 /**
- * Verifies the records of a filtered selection. Each record matches the filter, and a gated record has every step up
- * to the last one shown. Nothing proves that all matching records are shown: the maker of the file may have left some
- * out.
+ * Verifies the records of a filtered selection. Each record must match the filter, and a gated record must have every
+ * step up to the last one shown. Nothing proves that all matching records are shown: whoever made the file may have
+ * left some out.
  */
 export class FilteredRecords {
   readonly #filter: BundleFilter
@@ -26,7 +26,7 @@ export class FilteredRecords {
     return this.#count
   }
 
-  /** Verifies the next entry about a record. Throws `entry_unrelated`, and what LedgerRecords throws. */
+  /** Verifies the next entry about a record. Throws `entry_unrelated`, and the errors of LedgerRecords. */
   take(entry: OwnEntry): void {
     const { statement, seq, leaf, items } = entry
     const { kind, actor, onBehalfOf, predicate, subjects } = statement
@@ -53,7 +53,7 @@ export class FilteredRecords {
     else this.#notarize(name, sha256, seq)
   }
 
-  /** Accepts an empty selection: a filter may match nothing. */
+  /** Accepts an empty selection, because a filter may match nothing. */
   finish(): void {}
 
   #admit(record: string, facts: Filtered): void {

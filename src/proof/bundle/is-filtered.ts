@@ -1,8 +1,8 @@
 /**
- * A filter of records. It selects records made by the entries `from` to `to`, both inclusive, that match every given
- * member.
+ * A filter of records. It selects records that were made by the entries `from` to `to`, both inclusive, and that
+ * match every given member.
  *
- * - `agent`: the agent that made the record, that it was made for, or that performs it.
+ * - `agent`: the agent that made the record, for which it was made, or that performs it.
  * - `trace`: 32 hex digits.
  */
 export type BundleFilter = {

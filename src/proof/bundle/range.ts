@@ -8,9 +8,10 @@ import type { BundleRange } from './bundle-lines.ts'
 /**
  * Verifies that entries are exactly a range of a signed tree.
  *
- * The perfect subtrees before the range, with the leaves of the range but its last one, give the frontier before the
- * last leaf. The frontier's hashes are those hashes of the last leaf's path that lie before it. With the hashes
- * behind it, the path leads to the root. So no leaf and no hash can be left out, added or exchanged.
+ * The perfect subtrees before the range (`left`) and all leaves of the range except the last give a frontier. The
+ * frontier contains the hashes of the last leaf's inclusion path that lie before this leaf. `right` contains the
+ * hashes behind it. Together they lead from the last leaf to the root. So no leaf and no hash can be left out, added
+ * or exchanged.
  */
 export class RangeTree {
   readonly #sha256: Sha256
@@ -22,7 +23,7 @@ export class RangeTree {
     this.#sha256 = sha256
     this.#range = range
     this.#frontier = { size: range.from, hashes: [...range.left] }
-    // Throws if `left` does not have the number of hashes that a tree of `from` entries has.
+    // Throws if the number of hashes in `left` does not fit a tree of `from` entries.
     frontierRoot(sha256, this.#frontier)
   }
 
@@ -36,8 +37,8 @@ export class RangeTree {
   }
 
   /**
-   * Throws `seq_not_dense` if `seq` skips the next entry of the range. Must be called for every entry of the bundle,
-   * before all else.
+   * Throws `seq_not_dense` if `seq` skips the next entry of the range. The caller must call it for every entry of the
+   * bundle, before all other checks.
    */
   verifyOrder(seq: number): void {
     const next = this.#next()

@@ -9,8 +9,8 @@ import type { OwnEntry } from './bundle-entry.ts'
 type Made = { readonly record: string; readonly sha256: string; readonly parent: string | undefined }
 
 /**
- * Verifies the records of a selection: one record, or a run. Each record belongs to it. A gated record has every step
- * up to the last one shown, because each step names the leaf of the step before it.
+ * Verifies the records of a selection, which is one record or a run. Each shown record must belong to the selection.
+ * A gated record must have every step up to the last one shown; each step names the leaf of the step before it.
  */
 export class Selection {
   readonly #root: string
@@ -29,7 +29,8 @@ export class Selection {
   }
 
   /**
-   * Verifies the next entry about a record. Throws `entry_unrelated`, `parent_absent`, and what LedgerRecords throws.
+   * Verifies the next entry about a record. Throws `entry_unrelated`, `parent_absent`, and the errors of
+   * LedgerRecords.
    */
   take(entry: OwnEntry): void {
     const { statement, seq, leaf } = entry
@@ -52,8 +53,8 @@ export class Selection {
   }
 
   /**
-   * Admits the records of an entry. A parent may lie in the same batch, so each admitted record admits those below
-   * it. Throws `parent_absent` or `entry_unrelated` for any other record.
+   * Admits the records of an entry. A parent may lie in the same batch as its children, so each admitted record
+   * admits those below it. Throws `parent_absent` or `entry_unrelated` if a record is not admitted.
    */
   #admit(made: readonly Made[]): void {
     const below = new Map<string | undefined, Made[]>()

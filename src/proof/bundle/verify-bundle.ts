@@ -30,22 +30,25 @@ export type BundleFindings = {
     | { readonly run: string }
     | { readonly from: number; readonly to: number }
     | { readonly selection: BundleFilter }
-  /** `complete`: no entry of the range was left out. `selection`: there may be more than is shown. */
+  /**
+   * `complete`: no entry of the range was left out. `selection`: the ledger may have more such entries than the
+   * bundle shows.
+   */
   readonly completeness: Completeness
-  /** Number of entries of the range, or about the records of the selection. */
+  /** Number of entries in the range, or of entries about the selection's records. */
   readonly entries: number
-  /** Size of the range that a filter selects from; null without a filter. */
+  /** Number of entries in the range that a filter selects from; null without a filter. */
   readonly ofEntries: number | null
-  /** How many of `entries` an agent signed itself. */
+  /** Number of `entries` that an agent signed itself. */
   readonly agentSigned: number
-  /** Statements of other issuers, each with the entry that registers it. */
+  /** Number of statements by other issuers. The entry that registers a statement is always shown with it. */
   readonly statements: number
   /**
-   * How many of `statements` have a verified issuer signature, by the policy that their registration names. The
-   * bundle lacks the policy of the others.
+   * Number of `statements` whose issuer signature was verified by the policy that their registration names. For the
+   * other statements, the bundle does not contain the policy.
    */
   readonly issuersJudged: number
-  /** Number of records of the selection; null for a range. */
+  /** Number of records in the selection; null for a range. */
   readonly records: number | null
   readonly documents: 'all' | 'withheld'
   readonly erased: number
@@ -57,18 +60,21 @@ export type BundleFindings = {
   /** `given`: a checkpoint that the caller stored covers every entry. `own`: only the bundle's checkpoint does. */
   readonly checkpoint: 'given' | 'own'
   readonly covered: number
-  /** How many of the given witnesses cosigned the bundle's checkpoint; null: no witnesses were given. */
+  /** Number of given witnesses that cosigned the bundle's checkpoint; null: no witnesses were given. */
   readonly cosigned: number | null
   /**
-   * Signature lines of that checkpoint by keys that are neither the ledger's nor a given witness's; null: no
-   * witnesses were given.
+   * Number of signature lines of the bundle's checkpoint by keys that belong neither to the ledger nor to a given
+   * witness; null: no witnesses were given.
    */
   readonly unknownCosignatures: number | null
 }
 
 export type BundleTrust = ProofTrust & {
   readonly idSeed: number
-  /** Agents whose keys the caller knows from elsewhere. An agent without entries in the bundle has no key there. */
+  /**
+   * Agents whose keys the caller knows from another source. If an agent has no entries in the bundle, the bundle has
+   * no key of this agent.
+   */
   readonly pinnedAgents?: PinnedAgents | undefined
 }
 
@@ -83,11 +89,12 @@ type LedgerStart = {
 /**
  * Verifies a bundle, entry by entry. Throws ProofError.
  *
- * The caller MUST have put each line through `verifyBundleLine`, MUST append the entries in file order, and MUST call
- * `finish`.
+ * The caller MUST verify each line with `verifyBundleLine` first, MUST append the entries in file order, and MUST
+ * call `finish`.
  *
  * The first entry is the ledger's definition. It names the note key, which signed the tree, and the first envelope
- * key, from which rotations lead to all others. So a reader who knows one of the two keys needs nothing else.
+ * key. Rotations lead from this key to all later envelope keys. So it is enough if the reader knows one of the two
+ * keys.
  */
 export class BundleVerifier {
   readonly #head: BundleHead
@@ -104,14 +111,14 @@ export class BundleVerifier {
   #lastSeq = -1
   #lines = 0
   #entries = 0
-  /** Seq of the newest counted entry. */
+  /** Seq of the newest entry in `entries`. */
   #newest = -1
   #erased = 0
   #agentSigned = 0
   /**
    * Registration policies in the bundle, by the leaf of their entry.
    *
-   * - `#unusedPolicies`: those before the range that no statement has needed yet.
+   * - `#unusedPolicies`: policies before the range that no statement has used yet.
    * - `#policyOfRange`: the newest policy inside the range.
    */
   readonly #policies = new Map<string, RegistrationPolicy>()
@@ -132,7 +139,10 @@ export class BundleVerifier {
     this.#selection = selectionOf(of, trust.idSeed)
   }
 
-  /** Verifies the next entry and finds who signed it. The result is final only when `finish` has not thrown. */
+  /**
+   * Verifies the next entry and finds out who signed it. The result is valid only after `finish` has returned without
+   * an error.
+   */
   append(entry: BundleEntry): VerifiedBundleEntry {
     this.#verifyOrder(entry)
     this.#statements.verifyPairing(entry)
@@ -143,7 +153,7 @@ export class BundleVerifier {
     return verified
   }
 
-  /** Takes a statement. Only a range contains statements. */
+  /** Takes a statement. Throws unless the bundle is a range, because only a range contains statements. */
   #takeStatement(entry: StatementEntry, { checkpoint }: LedgerStart): VerifiedBundleEntry {
     if (entry.path !== null) throw unrelated(entry, 'it is not in the range')
     this.#verifyPosition(entry, checkpoint)
@@ -166,8 +176,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Verifies the end of the bundle and returns the findings. `entries` is the number in its last line. Throws if
-   * promised content is missing.
+   * Verifies the end of the bundle and returns the findings. `entries`: the number that the last line states. Throws
+   * if content is missing that the bundle promises.
    */
   finish(entries: number): BundleFindings {
     if (entries !== this.#lines)
@@ -227,7 +237,10 @@ export class BundleVerifier {
     return { issuer, checkpoint, stored, cosignatures }
   }
 
-  /** One envelope key signs for many ledgers, so entries of another ledger have valid signatures here too. */
+  /**
+   * Verifies that an entry belongs to this ledger. One envelope key signs for many ledgers, so the signatures of
+   * another ledger's entries are valid here too.
+   */
   #verifyMembership({ issuer, statement }: OwnEntry, start: LedgerStart): void {
     if (statement.ledger !== this.#head.ledger)
       throw new ProofError(
@@ -238,7 +251,10 @@ export class BundleVerifier {
       throw new ProofError('ledger_foreign', `issued by ${issuer}, not by ${start.issuer}`)
   }
 
-  /** An agent's key is valid from a shown entry that registers it until one that revokes it. */
+  /**
+   * Verifies the signer. An agent's key is valid from the shown entry that registers it up to the shown entry that
+   * revokes it.
+   */
   #verifySigner({ kid, hasSigner, statement, items }: OwnEntry): boolean {
     const { kind, actor, onBehalfOf } = statement
     const actedFor = [onBehalfOf, ...(items ?? []).map((item) => item.onBehalfOf)].filter(
@@ -262,8 +278,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Applies what the entry changes. An entry without a path belongs to the range, and may be of any kind. Any other
-   * entry must be needed.
+   * Applies what the entry changes. An entry without a path belongs to the range and may be of any kind. An entry
+   * with a path must be needed by the bundle's contents.
    */
   #follow(entry: OwnEntry): void {
     const { seq, path, statement } = entry
@@ -284,7 +300,10 @@ export class BundleVerifier {
       throw unrelated(entry, 'it does not belong to the range or record')
   }
 
-  /** A policy with a path lies before the range. It is there only for a statement of the range. */
+  /**
+   * Stores a policy. A policy whose entry has a path lies before the range, and is in the bundle only because a
+   * statement of the range needs it.
+   */
   #setPolicy({ seq, leaf, path, statement }: OwnEntry): void {
     const policy = { leaf: toHex(leaf), content: statement.predicate as unknown as RegistrationPolicy }
     this.#policies.set(policy.leaf, policy.content)
@@ -310,8 +329,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Applies an entry about a key, with effect from the next entry on. A kid belongs either to the ledger or to an
-   * agent, never to both.
+   * Applies an entry about a key. The change is valid from the next entry on. A kid belongs either to the ledger or
+   * to an agent, never to both.
    */
   #followKeys({ seq, statement }: OwnEntry): void {
     const { kind, ledger, predicate } = statement
@@ -325,7 +344,7 @@ export class BundleVerifier {
     } else this.#agentKeys.revoke(predicate, seq)
   }
 
-  /** Verifies that the ledger has every key of the head, and every key that the caller trusts. */
+  /** Verifies that the chain introduces every key that the head lists, and every key that the caller trusts. */
   #verifyKeys(): void {
     const { all } = this.#keys
     for (const { kid } of this.#head.keys)

@@ -27,11 +27,13 @@ export type EntryLine = {
   readonly chain: string
   readonly envelope: Uint8Array
   readonly documents: readonly DocumentLine[]
-  /** Hashed objects of a batch, not yet checked; otherwise null. */
+  /** Objects in a batch's tree, not checked yet; null for other entries. */
   readonly items: readonly JsonValue[] | null
   /** Envelope of another ledger's entry that this entry receives. */
   readonly received?: Uint8Array
-  /** Key of the agent that signed the entry itself. A hint: the envelope's kid is the thumbprint of its bytes. */
+  /**
+   * Key of the agent that signed the entry itself. The key is only a hint: its thumbprint must be the envelope's kid.
+   */
   readonly signer?: LineSigner
 }
 
@@ -48,13 +50,13 @@ export type DocumentLine = {
   readonly salt: Uint8Array | null
   readonly document: JsonValue
   readonly erasedBy: number | null
-  /** References of a record, beside its payload. They are signed by the same salt and erased with it. */
+  /** References of a record, stored with its payload. The same salt is used for both, and both are erased together. */
   readonly references?: readonly string[] | null
 }
 
 const isSeq = integer(0, Number.MAX_SAFE_INTEGER)
 
-/** Optional members of some entries, in exports and in bundles. */
+/** Checks of optional members that some entries have, in exports and in bundles. */
 export const LINE_OPTIONAL: Fields['optional'] = orNull({
   received: isString,
   signer: objectOf({ alg: oneOf('EdDSA', 'ES256'), spki: isString }),
@@ -85,7 +87,7 @@ const DOCUMENT_FIELDS: Fields = {
 
 /**
  * Parses one line. Throws `line_syntax`, or a code of the JSON text check or of the encodings. Unknown members are
- * refused, because a member that no check reads could be changed unnoticed.
+ * refused: no check reads them, so somebody could change them unnoticed.
  */
 export function parseEntryLine(text: string): EntryLine {
   const line = parseJsonText(text, { depthMax: LINE_DEPTH_MAX })
@@ -94,7 +96,9 @@ export function parseEntryLine(text: string): EntryLine {
   return { seq, kind, recordedAt, leaf, chain, items, ...parseExtras(line) }
 }
 
-/** Decodes the encoded members of a line of an export or bundle. `line` has passed LINE_OPTIONAL. */
+/**
+ * Decodes the encoded members of a line of an export or bundle. `line` must have passed the checks of LINE_OPTIONAL.
+ */
 export function parseExtras({
   envelope,
   documents,

@@ -9,7 +9,7 @@ import type { EntryLine } from './entry-line.ts'
 import { wordAt } from './id-table.ts'
 import type { ReceivedEntry } from './verify-received.ts'
 
-/** Facts about a verified entry that LedgerVerifier needs. They are small and can be sent between threads. */
+/** Facts about a verified entry that LedgerVerifier needs. They are small, and threads can send them to each other. */
 export type EntryStep = {
   readonly seq: number
   readonly kind: EntryKind | typeof STATEMENT
@@ -20,7 +20,7 @@ export type EntryStep = {
   /** Whether the line has a `signer`. LedgerVerifier compares it with the chain's keys. */
   readonly hasSigner: boolean
   readonly leaf: Uint8Array
-  /** The line's claim: LedgerVerifier compares it. */
+  /** The chain hash that the line claims. LedgerVerifier verifies it. */
   readonly chain: Uint8Array
   readonly actor: string
   readonly key: string | null
@@ -33,22 +33,31 @@ export type EntryStep = {
   readonly recordIds: Uint8Array
   readonly digestWords: Uint32Array
   readonly erased: readonly ErasedDocument[]
-  /** null for `record-notarized`: its statement has nothing more, and a ledger may have ten million. */
+  /**
+   * null for `record-notarized`: LedgerVerifier needs nothing else from its statement, and a ledger may have ten
+   * million such entries.
+   */
   readonly statement: ParsedStatement | null
   /** The entry of another ledger that this entry receives; otherwise null. */
   readonly received: ReceivedEntry | null
-  /** The statement of another issuer, if the entry is one. `ledger`, `issuer`, `kid` and `actor` are then empty. */
+  /**
+   * The statement of another issuer; null for the ledger's own entries. If it is not null, `ledger`, `issuer`, `kid`
+   * and `actor` are empty.
+   */
   readonly registered: SignedStatement | null
 }
 
-/** Step of an entry that the ledger signed itself. */
+/** Step of an entry that is the ledger's own, not a statement of another issuer. */
 export type OwnStep = EntryStep & { readonly kind: EntryKind }
 
 export function isOwnStep(step: EntryStep): step is OwnStep {
   return step.kind !== STATEMENT
 }
 
-/** An erased document, by its line's claim. `sha256`: the digest that the statement signs. */
+/**
+ * A document that is missing because it was erased, as its line claims. `sha256`: the digest that the statement
+ * signs.
+ */
 export type ErasedDocument = {
   readonly subject: string
   readonly sha256: string
@@ -93,8 +102,8 @@ export function stepOf(
 }
 
 /**
- * Returns the type of the record that the entry makes. Retention rules and holds may name a type that is not
- * registered yet.
+ * Returns the type of the record that the entry makes. Other entries are left out, because retention rules and holds
+ * may name a type that is not registered yet.
  */
 function typeOf({ kind, predicate }: ParsedStatement): string | undefined {
   return ENTRY_KINDS[kind].movesRecord ? (predicate['type'] as string | undefined) : undefined
@@ -132,7 +141,7 @@ function notarizedRecords(
 }
 
 /**
- * Returns the records' ids as bytes. The ids of a batch follow the first one, whose low 12 bits are zero
+ * Returns the records' ids as bytes. The ids of a batch are consecutive, and the low 12 bits of the first id are zero
  * (verifyItemIds).
  */
 function packIds(records: readonly Notarized[]): Uint8Array {

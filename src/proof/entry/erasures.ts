@@ -8,13 +8,13 @@ export type Erasure = {
   /** Seq of the entry that digests the document. */
   readonly digestedBy: number
   readonly code: string
-  /** An agent, or `system`. */
+  /** Who erased: an agent, or `system`. */
   readonly by: string
   readonly key: string | null
   readonly recordedAt: string
 }
 
-/** Returns null if the entry erases nothing. */
+/** Returns the erasure that an entry states, or null if the entry erases nothing. */
 export function erasureOf({ seq, statement }: EntryStep): Erasure | null {
   if (statement?.kind !== 'payload-erased') return null
   const { subjects, predicate, actor, key, recordedAt } = statement

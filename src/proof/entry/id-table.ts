@@ -1,18 +1,19 @@
 /**
- * A set of 16-byte ids with 8 bytes of data each, in one typed array: open addressing, linear probing.
+ * A set of 16-byte ids with 8 bytes of data each, in one typed array with open addressing and linear probing.
  *
- * A ledger's verifier must know every id it has seen, ten million and more. At 24 bytes a slot and a load of at most
- * 3/4, ten million ids take 400 MB, without garbage collection. A Set of strings takes four times that.
+ * A ledger's verifier must store every id that it has seen, which may be ten million or more. With 24 bytes a slot
+ * and a load of at most 3/4, ten million ids take 400 MB, without garbage collection. A Set of strings takes four
+ * times as much.
  *
- * The holder of a ledger's signing key chooses its ids. `seed` (random, from the caller) prevents ids that are chosen
- * to share one slot and make the verifier quadratic.
+ * The holder of a ledger's signing key chooses its ids. Ids that share one slot would make the verifier's time
+ * quadratic. `seed`, a random number from the caller, makes such ids unpredictable.
  */
 const WORDS_PER_SLOT = 6
 const ID_WORDS = 4
 const SLOTS_MIN = 1024
 const LOAD_FACTOR = 3 / 4
 
-/** 0 marks a free slot, so `seq` is stored plus one. */
+/** `seq` is stored plus one, because 0 marks a free slot. */
 const SEQ_WORD = 4
 const TAG_WORD = 5
 
@@ -33,8 +34,8 @@ export class IdTable {
   }
 
   /**
-   * Adds the 16 bytes of `ids` at `offset`. `seq` + 1 and `tag` MUST fit into 32 bits. Returns false, without a
-   * change, if the table has the id already.
+   * Adds the 16 bytes of `ids` at `offset`. `seq` + 1 and `tag` MUST fit into 32 bits. If the table already has the
+   * id, changes nothing and returns false.
    */
   add(ids: Uint8Array, offset: number, seq: number, tag: number): boolean {
     if (this.#count + 1 > (this.#mask + 1) * LOAD_FACTOR) this.#grow()
@@ -60,7 +61,10 @@ export class IdTable {
     return seq === 0 ? null : { seq: seq - 1, tag: this.#slots[at + TAG_WORD]! }
   }
 
-  /** Returns the start of the id's slot, or of the free slot where it belongs. There is always a free slot. */
+  /**
+   * Returns the start of the id's slot. If the id is not in the table, returns the free slot for it. There is always
+   * a free slot.
+   */
   #find(a: number, b: number, c: number, d: number): number {
     const slots = this.#slots
     let slot = mix(a, b, c, d, this.#seed) & this.#mask
@@ -102,7 +106,7 @@ export function wordAt(bytes: Uint8Array, offset: number): number {
   )
 }
 
-/** MurmurHash3's mixing of four words. */
+/** Mixes four words as MurmurHash3 does. */
 function mix(a: number, b: number, c: number, d: number, seed: number): number {
   let h = seed
   h = Math.imul(h ^ a, 0x85ebca6b)

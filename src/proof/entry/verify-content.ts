@@ -8,11 +8,11 @@ import { keyThumbprint, parsePublicKey } from '../keys.ts'
 import { ENTRY_KINDS } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 
-/** Claims in an envelope's header. They repeat members of its statement. */
+/** Claims in an envelope's header. They repeat members of the envelope's statement. */
 type Claims = Pick<ParsedEnvelope, 'subject' | 'issuedAtSeconds'>
 
 /**
- * Verifies an envelope against its statement, whoever signed it. Throws `claims_contradict_statement`,
+ * Verifies an envelope against its statement. The signer does not matter here. Throws `claims_contradict_statement`,
  * `definition_mismatch`, `kid_mismatch`.
  */
 export function verifyContent(sha256: Sha256, envelope: Claims, statement: ParsedStatement): void {
@@ -21,7 +21,7 @@ export function verifyContent(sha256: Sha256, envelope: Claims, statement: Parse
   verifyKids(sha256, statement)
 }
 
-/** Other software indexes envelopes by their claims, so the claims must agree with the statement. */
+/** Verifies that the claims agree with the statement, because other software indexes envelopes by their claims. */
 function verifyClaims(envelope: Claims, statement: ParsedStatement): void {
   const { name } = statement.subjects[0]
   if (envelope.subject !== name) {
@@ -40,8 +40,8 @@ function verifyClaims(envelope: Claims, statement: ParsedStatement): void {
 }
 
 /**
- * Returns the definition in the predicate, if the subject's digest is that of a definition: H(JCS(…)), without salt.
- * Otherwise null.
+ * Returns the definition in the predicate if the subject's digest is the digest of a definition, H(JCS(…)) without
+ * salt. Otherwise returns null.
  */
 function definitionOf({ kind, predicate, subjects }: ParsedStatement): JsonObject | null {
   const { defines } = ENTRY_KINDS[kind]
@@ -61,7 +61,7 @@ function verifyDefinition(sha256: Sha256, statement: ParsedStatement): void {
     throw new ProofError('definition_mismatch', `${name} has the digest ${digest}, but ${signed} was signed`)
 }
 
-/** Verifies that each kid is its key's thumbprint. Otherwise it could stand for a second key later. */
+/** Verifies that each kid is the thumbprint of its key. Otherwise the same kid could be used for a second key later. */
 function verifyKids(sha256: Sha256, statement: ParsedStatement): void {
   for (const { kid, alg, spki } of keysOf(statement)) {
     const thumbprint = toHex(keyThumbprint(sha256, parsePublicKey(alg, fromBase64(spki))))

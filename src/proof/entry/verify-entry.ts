@@ -31,7 +31,7 @@ export type VerifiedEntry = {
   readonly items: readonly BatchItem[] | null
 }
 
-/** A public key, and the agent that owns it. Without `agent` it is a server's key. */
+/** A public key, and the agent that owns the key. Without `agent` the key belongs to a server. */
 export type KnownKey = PublicKey & {
   readonly agent?: { readonly ledger: string; readonly agent: string }
 }
@@ -40,8 +40,8 @@ export type KnownKey = PublicKey & {
 export type FindKey = (kid: string) => KnownKey | null
 
 /**
- * `withheld`: the source declares that it shows no documents to this reader, so there must be none. Only the caller
- * may accept that: a withheld document looks the same as a deleted one.
+ * `withheld`: the source declares that it shows no documents to this reader, so the line must have none. Only the
+ * caller may accept this, because a withheld document looks the same as a deleted one.
  */
 export type DocumentsShown = 'all' | 'withheld'
 
@@ -49,7 +49,7 @@ export type DocumentsShown = 'all' | 'withheld'
  * Verifies everything about an export's line that needs no other line (docs/formats/export.md). Lines may be verified
  * in any order and in parallel. LedgerVerifier does the checks that need earlier entries. Throws ProofError.
  *
- * An attacker controls the whole line, except what a signature covers. So the signature is verified first, and
+ * An attacker controls everything in the line that no signature covers. So the signature is verified first, and
  * everything else is compared with the signed statement.
  */
 export function verifyEntry(
@@ -65,7 +65,7 @@ export function verifyEntry(
 /** A line without its position in the chain. */
 export type LineContent = Omit<EntryLine, 'seq' | 'chain'>
 
-/** Does what verifyEntry does, but makes no step. For an entry whose position is proved in another way. */
+/** Does the same as verifyEntry, but returns no step. For an entry whose position is proved in another way. */
 export function verifyLineContent(
   line: LineContent,
   findKey: FindKey,
@@ -80,7 +80,7 @@ export function verifyLineContent(
   return { envelope, statement, items, received }
 }
 
-/** Verifies the documents of an entry, or of these items of a batch. `items[i]` belongs to `documents[i]`. */
+/** Verifies the documents of an entry, or of some items of a batch. `items[i]` belongs to `documents[i]`. */
 export function verifyLineDocuments(
   sha256: Sha256,
   documents: readonly DocumentLine[],
@@ -96,7 +96,7 @@ export function verifyLineDocuments(
 /** Members of a line about the entry itself, without its documents and items. */
 export type SignedLine = Pick<EntryLine, 'kind' | 'recordedAt' | 'leaf' | 'envelope'>
 
-/** Does what verifyEntry does, without items and documents. For an entry that is shown alone. */
+/** Does the same as verifyEntry, without items and documents. For an entry that is shown alone. */
 export function verifySignedEntry(
   line: SignedLine,
   findKey: FindKey,
@@ -108,8 +108,8 @@ export function verifySignedEntry(
 }
 
 /**
- * Verifies an envelope and its signature: everything that can be verified about an entry alone. `parsed`: the result
- * of parseStatement for the same bytes, if the caller has it.
+ * Verifies an envelope and its signature. This is everything that can be verified about an entry without other data.
+ * `parsed`: the result of parseStatement for the same bytes, if the caller has it.
  */
 export function verifySignedStatement(
   bytes: Uint8Array,
@@ -125,7 +125,7 @@ export function verifySignedStatement(
   return { envelope, statement }
 }
 
-/** An agent's key signs only for that agent, and only in its ledger. */
+/** Throws unless the key's agent made the entry, in the agent's own ledger. */
 function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, statement: ParsedStatement): void {
   if (statement.ledger !== ledger || statement.actor !== agent)
     throw new ProofError('key_of_another_agent', `${agent} of ${ledger} signed for ${statement.actor}`)
@@ -136,9 +136,9 @@ function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, state
 const signersOfLines = new WeakMap<Sha256, Map<string, SignerKey>>()
 
 /**
- * Returns a `findKey` for the line. If the line has a signer, only that key is found, and it must be the envelope's
- * key: otherwise `signer` would be a claim that nothing checks. Whose key it is depends on earlier entries: see
- * verifySignerShown. The returned function throws `bad_base64`, `bad_key`, `line_contradicts_envelope`.
+ * Returns a `findKey` for the line. If the line has a signer, the function finds only the signer's key, and this key
+ * must be the envelope's. Otherwise no check would ever read `signer`. Earlier entries determine to whom the key
+ * belongs (verifySignerShown). The returned function throws `bad_base64`, `bad_key`, `line_contradicts_envelope`.
  */
 export function withSigner(findKey: FindKey, { signer }: Pick<EntryLine, 'signer'>, sha256: Sha256): FindKey {
   if (signer === undefined) return findKey
@@ -187,7 +187,9 @@ function verifySigned(
   return { envelope, key }
 }
 
-/** Verifies the members that the line repeats from the envelope for searches. `leaf`: that of the line's envelope. */
+/**
+ * Verifies the members that the line repeats from the envelope for searches. `leaf`: the leaf of the line's envelope.
+ */
 export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
   const claims = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
   const signed = {
@@ -206,8 +208,8 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
 }
 
 /**
- * Verifies a batch's items. Only their number and their root are signed, so all items must be there, in order. Their
- * ids follow from the first one's: servers find a record by that rule.
+ * Verifies a batch's items. Only their number and their root are signed, so all items must be present, in order. Each
+ * id follows from the first id, because servers find a record by that rule.
  */
 function verifyItems(sha256: Sha256, line: LineContent, statement: ParsedStatement): BatchItem[] | null {
   if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
@@ -249,7 +251,10 @@ function documentOfItem(item: BatchItem): Subject {
   return { name: item.record, sha256: item.digest }
 }
 
-/** The kind of document that a subject of each rule names, if the document belongs to this entry. */
+/**
+ * The kind of document that a subject names, by the subject's rule. It applies only if the document belongs to the
+ * same entry.
+ */
 const DOCUMENT_OF: { readonly [Rule in SubjectRule]?: DocumentKind } = {
   rec: 'payload',
   cmp: 'evidence',
@@ -259,8 +264,8 @@ const DOCUMENT_OF: { readonly [Rule in SubjectRule]?: DocumentKind } = {
 }
 
 /**
- * Returns the subjects that name a document of this entry. Other subjects repeat the digest of an earlier entry's
- * document.
+ * Returns the subjects that name a document of this entry. Other subjects repeat a digest that an earlier entry has
+ * signed.
  */
 export function signedDocuments({ kind, subjects }: Pick<ParsedStatement, 'kind' | 'subjects'>): Subject[] {
   const { subjects: rules, documents } = ENTRY_KINDS[kind]
@@ -283,7 +288,9 @@ function verifyDocuments(
   for (const [i, document] of documents.entries()) verifyDocument(sha256, document, signed[i]!, shown)
 }
 
-/** LedgerVerifier checks that the entry `erasedBy` really is the erasure. */
+/**
+ * Verifies a document, or that it was erased. LedgerVerifier checks that the entry `erasedBy` really is the erasure.
+ */
 function verifyDocument(
   sha256: Sha256,
   document: DocumentLine,
@@ -314,8 +321,8 @@ function verifyDocument(
 }
 
 /**
- * Verifies references, which lie beside the payload and are signed with its salt. They must be there exactly as long
- * as the payload is, and only if the statement or the item has a digest of them.
+ * Verifies references, which lie beside the payload and are signed with the payload's salt. References must be
+ * present if and only if the payload is present and the statement or the item has a digest of references.
  */
 function verifyReferences(
   sha256: Sha256,

@@ -3,15 +3,15 @@ import { ProofError } from '../error.ts'
 import { type EntryLine, parseEntryLine } from './entry-line.ts'
 import type { EntryStep } from './entry-step.ts'
 
-/** The entries before the first refused one, and the error of that one. */
+/** The steps before the first refused line, and the error of that line. null: no line was refused. */
 export type VerifiedLines<Step = EntryStep> = {
   readonly steps: readonly Step[]
   readonly failure: ProofError | null
 }
 
 /**
- * Verifies whole lines of an export, each on its own. Every line MUST end with a newline. `verify`: verifyEntry or
- * more; MAY throw ProofError.
+ * Verifies whole lines of an export, each on its own. Every line MUST end with a newline. `verify`: verifyEntry, or a
+ * function that checks more; MAY throw ProofError.
  */
 export function verifyLines(
   lines: Uint8Array,
@@ -20,7 +20,7 @@ export function verifyLines(
   return verifyEachLine(lines, (text, index) => verify(parseEntryLine(text), index))
 }
 
-/** Does what verifyLines does, for lines of any kind. */
+/** Does the same as verifyLines, for lines of any kind. */
 export function verifyEachLine<Step>(
   lines: Uint8Array,
   verify: (text: string, index: number) => Step,
@@ -37,7 +37,7 @@ export function verifyEachLine<Step>(
 
 const NEWLINE = 0x0a
 
-/** Decodes line by line, so that invalid UTF-8 fails only its own line. */
+/** Decodes line by line, so that invalid UTF-8 affects only the line that contains it. */
 function* linesOf(bytes: Uint8Array): Generator<string> {
   for (let from = 0; from < bytes.length; ) {
     const end = bytes.indexOf(NEWLINE, from)

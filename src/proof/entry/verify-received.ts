@@ -12,8 +12,8 @@ import { leafHash } from '../tree/merkle.ts'
 import { verifyContent } from './verify-content.ts'
 
 /**
- * Another ledger's entry, verified without its signature. LedgerPeers verifies the signature, because it knows that
- * ledger's key.
+ * A verified entry of another ledger. Its signature is not verified yet: LedgerPeers does it, because it knows the
+ * key of that ledger.
  */
 export type ReceivedEntry = {
   /** Lower-case hex. */
@@ -29,8 +29,8 @@ export type ReceivedClaims = Received & { readonly peer: string }
 
 /**
  * Verifies a received entry against the entry that receives it, as far as possible without earlier entries. `bytes`:
- * the received envelope, or null if the line has none. Returns null if the entry receives nothing. Throws the codes
- * of the envelope and the statement, `received_mismatch`, `offer_mismatch`, `not_shared`.
+ * the received envelope, or null if the line has no received envelope. Returns null if the entry receives nothing.
+ * Throws the codes of the envelope and the statement, `received_mismatch`, `offer_mismatch`, `not_shared`.
  */
 export function verifyReceived(
   sha256: Sha256,
@@ -51,8 +51,8 @@ export function verifyReceived(
 }
 
 /**
- * Returns the claims about the received entry, or about the offer that the step takes. null: the entry receives
- * nothing.
+ * Returns what the entry states about the received entry, or about the offer that the step takes. null: the entry
+ * receives nothing.
  */
 export function receivedClaimsOf({ kind, subjects, predicate }: ParsedStatement): ReceivedClaims | null {
   const received = receivedOf(predicate)
@@ -65,7 +65,7 @@ export function receivedClaimsOf({ kind, subjects, predicate }: ParsedStatement)
 }
 
 const RECEIVED_MEMBERS = ['ledger', 'leaf', 'kind', 'record', 'version'] as const
-/** `offer` has no other members; verifyTaken compares the record. */
+/** These are all comparable members of `offer`. verifyTaken compares the record. */
 const OFFER_MEMBERS = ['ledger', 'leaf', 'kind'] as const
 
 function verifyClaims(
@@ -85,7 +85,7 @@ function verifyClaims(
   }
 }
 
-/** Verifies members that both statements must agree on. */
+/** Verifies members whose values must be equal in both statements. */
 function verifyAnswer(statement: ParsedStatement, received: ParsedStatement, peer: string): void {
   switch (statement.kind) {
     case 'peer-key-rotated':
@@ -112,7 +112,7 @@ function verifyNewKey({ predicate }: ParsedStatement, received: ParsedStatement)
     throw new ProofError('received_mismatch', 'newKey differs from the key that the other ledger names')
 }
 
-/** Throws if the received statement names a peering other than this one. */
+/** Throws if the received statement names another peering than `peer`. */
 function verifyAddressed({ kind, subjects, predicate }: ParsedStatement, peer: string): void {
   if (kind === 'record-shared') {
     const share = predicate['share'] as readonly { readonly peer: string }[]

@@ -4,7 +4,7 @@ import { CBOR_ITEMS_MAX, CBOR_LEVELS_MAX } from '../limits.ts'
 
 /*
  * Decoder of CBOR (RFC 8949) in envelopes, receipts and Signed Statements, by the rules of docs/formats/envelopes.md,
- * "CBOR". Written by hand, because libraries return only the value and decide themselves which encodings they accept.
+ * "CBOR". It is written by hand: libraries return only the value, and decide themselves which encodings they accept.
  * The Python verifier follows the same page.
  */
 
@@ -16,21 +16,21 @@ export class Tag18 {
   }
 }
 
-/** A text string whose bytes are not UTF-8. It is equal to no other value. */
+/** A text string whose bytes are not UTF-8. Each object is equal only to itself. */
 export class BadText {}
 
 /**
- * `deterministic`: the one encoding of RFC 8949 §4.2.1.
+ * `deterministic`: only the one encoding of RFC 8949 §4.2.1 is accepted.
  *
- * `loose`: for COSE of other tools. Maps may have any order, and text strings need not be UTF-8. Every other
- * departure from the deterministic encoding is malformed.
+ * `loose`: for COSE of other tools. Maps may have any order, and text strings need not be UTF-8. Everything else that
+ * is not deterministic is refused as malformed.
  */
 export type CborForm = 'deterministic' | 'loose'
 
 /**
- * Decodes the single item in `bytes`. Maps become Map, integers beyond 2^53 - 1 bigint, and an outer tag 18 becomes
- * Tag18 if `tag18` allows it. Throws `cbor_malformed`; for well-formed CBOR that is not deterministic,
- * `cbor_not_deterministic`. Takes linear time.
+ * Decodes the single item in `bytes`, in linear time. Maps become Map, and integers beyond 2^53 - 1 become bigint. An
+ * outer tag 18 becomes Tag18 if `tag18` allows it. Throws `cbor_malformed`. Throws `cbor_not_deterministic` for
+ * well-formed CBOR that is not deterministic.
  */
 export function decodeCbor(
   bytes: Uint8Array,
@@ -56,7 +56,7 @@ class Reader {
   readonly #allowsTag: boolean
   #at = 0
   #items = 0
-  /** First departure from the deterministic encoding. */
+  /** Description of the first place at which the bytes are not deterministic. */
   #departure: string | null = null
 
   constructor(bytes: Uint8Array, form: CborForm, allowsTag: boolean) {
@@ -73,7 +73,7 @@ class Reader {
     throw new ProofError('cbor_not_deterministic', this.#departure)
   }
 
-  /** `level`: nesting of an array, map or tag that begins here. */
+  /** Reads an item. `level`: nesting level that an array, map or tag has if it begins here. */
   #item(level: number): unknown {
     if (++this.#items > CBOR_ITEMS_MAX) throw malformed(`more than ${CBOR_ITEMS_MAX} items`)
     const head = this.#take(1)[0]!
@@ -107,7 +107,7 @@ class Reader {
     return this.#bytes.subarray(start, this.#at)
   }
 
-  /** Reads the argument of a head (RFC 8949 §3); null: an indefinite length. */
+  /** Reads the argument of a head (RFC 8949 §3). Returns null for an indefinite length. */
   #argument(major: number, info: number): number | bigint | null {
     if (info < 24) return info
     if (info === INDEFINITE && (major === ARRAY || major === MAP)) {
@@ -117,7 +117,7 @@ class Reader {
     if (info > 27) throw malformed('an indefinite length, or a reserved head')
     const size = 1 << (info - 24)
     const value = this.#take(size).reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
-    // The limit is the range of the next shorter form
+    // The value must be too large for the next shorter form
     if (value < (size === 1 ? 24n : 1n << BigInt(4 * size))) this.#depart('a head is longer than necessary')
     return toSafe(value)
   }
@@ -139,7 +139,7 @@ class Reader {
 
   #map(length: number | bigint | null, level: number): Map<unknown, unknown> {
     const map = new Map<unknown, unknown>()
-    // Encoded as hex, because two Uint8Arrays with equal bytes are distinct keys.
+    // Labels are compared as hex, because a Map takes two Uint8Arrays with equal bytes for different keys.
     const labels = new Set<string>()
     let last = ''
     for (let i = 0; this.#goesOn(i, length); i++) {
@@ -155,7 +155,10 @@ class Reader {
     return map
   }
 
-  /** Returns whether an array or map has a member after the first `count`. A length beyond the bytes fails in #take. */
+  /**
+   * Returns whether an array or map has a member after the first `count`. If the length is larger than the rest of
+   * the bytes, #take throws.
+   */
   #goesOn(count: number, length: number | bigint | null): boolean {
     if (length !== null) return count < length
     if (this.#bytes[this.#at] !== BREAK) return true

@@ -1,7 +1,7 @@
 import { utf8Encode } from '../bytes.ts'
 import type { SignatureAlgorithm } from '../crypto.ts'
 
-/* The fixed bytes of an envelope as we write it (docs/formats/envelopes.md). */
+/* The fixed bytes in the envelopes that we write (docs/formats/envelopes.md). */
 
 export const CONTENT_TYPE = 'application/vnd.in-toto+json'
 
@@ -15,8 +15,8 @@ export const ARRAY_OF_4 = 0x84
 export const EMPTY_MAP = 0xa0
 
 /**
- * Header bytes before the kid: {1: alg, 3: content type, 4: kid. CLAIMS_START has the bytes between kid and issuer:
- * 15: {1: issuer.
+ * Bytes of the header before the kid: {1: alg, 3: content type, 4: kid. CLAIMS_START has the bytes between the kid
+ * and the issuer: 15: {1: issuer.
  */
 export const HEADER_START: Readonly<Record<SignatureAlgorithm, Uint8Array>> = {
   EdDSA: headerStart(0x27), // -8
@@ -26,14 +26,14 @@ export const CLAIMS_START = new Uint8Array([0x0f, 0xa3, 0x01])
 export const CLAIM_SUBJECT = 0x02
 export const CLAIM_ISSUED_AT = 0x06
 
-/** `alg`: its one-byte encoding. */
+/** Returns the header bytes for an algorithm. `alg`: its encoding, one byte. */
 export function headerStart(alg: number): Uint8Array {
   const content = utf8Encode(CONTENT_TYPE)
   return new Uint8Array([0xa4, 0x01, alg, 0x03, 0x78, content.length, ...content, 0x04, 0x58, 0x20])
 }
 
 export type ParsedEnvelope = {
-  /** As received, because they are part of the signed bytes. */
+  /** The protected header as received, because the signature covers these bytes. */
   readonly protectedBytes: Uint8Array
   readonly alg: SignatureAlgorithm
   readonly kid: Uint8Array

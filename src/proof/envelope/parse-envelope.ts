@@ -8,7 +8,7 @@ import { shown, shownLabels } from './shown.ts'
 import { attachedPayload, type CoseMap, hasExactly, parseSign1 } from './sign1.ts'
 import { readUsualEnvelope } from './usual-envelope.ts'
 
-/** -19 is RFC 9864's name for -8 with an Ed25519 key. */
+/** RFC 9864: with an Ed25519 key, -19 means the same as -8. */
 const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
   [-7, 'ES256'],
   [-8, 'EdDSA'],
@@ -16,10 +16,10 @@ const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
 ])
 
 /**
- * Parses an envelope, except its statement, and without verifying the signature.
+ * Parses an envelope. Its statement is not parsed, and its signature is not verified.
  *
- * Throws, in this order of precedence: `envelope_too_large`, `cbor_malformed`, `cbor_not_deterministic`,
- * `cose_structure`, `cose_unprotected`. For the protected header: `cbor_malformed`, `cbor_not_deterministic`,
+ * Throws the first of these codes that applies: `envelope_too_large`, `cbor_malformed`, `cbor_not_deterministic`,
+ * `cose_structure`, `cose_unprotected`. Then for the protected header: `cbor_malformed`, `cbor_not_deterministic`,
  * `cose_crit`, `cose_header`, `cose_algorithm`, `cose_content_type`.
  */
 export function parseEnvelope(bytes: Uint8Array): ParsedEnvelope {

@@ -6,7 +6,7 @@ export type CoseMap = ReadonlyMap<unknown, unknown>
 
 /** Parts of a COSE_Sign1 (RFC 9052 §4.2). `payload`: null if detached. `signature`: 64 bytes. */
 export type Sign1 = {
-  /** As received, because they are part of the signed bytes. */
+  /** The protected header as received, because the signature covers these bytes. */
   readonly protectedBytes: Uint8Array
   readonly unprotected: CoseMap
   readonly payload: Uint8Array | null
@@ -37,7 +37,7 @@ export function hasExactly(map: CoseMap, labels: readonly number[]): boolean {
   return map.size === labels.length && labels.every((label) => map.has(label))
 }
 
-/** Throws `cose_structure` if the payload is detached. */
+/** Returns the payload. Throws `cose_structure` if it is detached. */
 export function attachedPayload({ payload }: Sign1): Uint8Array {
   if (payload !== null) return payload
   throw structure('the payload is detached: attach it, or sign its hash (RFC 9995), and send that')

@@ -10,26 +10,32 @@ export type SentEntry = { readonly seq: number; readonly leaf: string; readonly 
 /** A received entry of another ledger. `at`: seq of the entry that receives it. */
 export type ReceivedFromPeer = { readonly at: number; readonly leaf: string; readonly kind: EntryKind }
 
-/** A gated record of this ledger. `past`: entries of its events and erasures, in order. */
+/** A gated record of this ledger. `past`: entries of its events and of their erasures, in order. */
 type OwnRecord = { readonly past: SentEntry[] }
 
-/** A record of this ledger that one peering shares. `share`: the entry that shares it; null if `record-created` did. */
+/**
+ * A record of this ledger that is shared through one peering. `share`: the entry that shares the record; null:
+ * `record-created` itself shares it.
+ */
 type SharedRecord = {
   readonly own: OwnRecord
   readonly share: SentEntry | null
   readonly refusals: SentEntry[]
 }
 
-/** One peering, as one side's chain describes it. */
+/** One peering, as the chain of one side describes it. */
 export class PeeringExchange {
   readonly peer: string
   /** Id of the other side's ledger. */
   readonly ledger: string
   readonly handshake: string
   readonly added: SentEntry
-  /** On the invited side, the leaf of the inviter's entry. null: this side is the inviter. */
+  /** The invited side stores the leaf of the inviter's `peer-added` here. null: this side is the inviter. */
   readonly counterpart: string | null
-  /** Seq of the entry that ended the peering on this side; null: still active. No later entries are sent. */
+  /**
+   * Seq of the entry that ended the peering on this side; null: the peering is active. Entries after this seq are not
+   * sent.
+   */
   endedAt: number | null = null
   readonly #shared = new Map<string, SharedRecord>()
   readonly #offers = new Map<string, SentEntry[]>()
@@ -49,7 +55,7 @@ export class PeeringExchange {
     this.ledger = inviter.ledger === ledger ? invited.ledger : inviter.ledger
     this.added = added
     this.counterpart = counterpart ?? null
-    // The inviter's entry is the answer to the handshake, so it is sent.
+    // The invited side's `peer-added` answers the handshake, so it is sent to the inviter.
     if (this.counterpart !== null) this.#changes.push(added)
   }
 
@@ -63,14 +69,17 @@ export class PeeringExchange {
     return new Set(this.#shared.keys())
   }
 
-  /** Yields lists of entries for the other side. Entries of one list are sent in order; the lists are independent. */
+  /**
+   * Yields lists of entries for the other side. Entries of one list are sent in order. Different lists do not depend
+   * on each other.
+   */
   *sent(): Generator<readonly SentEntry[]> {
     yield this.#changes
     yield this.#rotations
     for (const { own, share, refusals } of this.#shared.values()) {
       const past = own.past.filter(({ seq }) => this.endedAt === null || seq <= this.endedAt)
       const inOrder = refusals.length === 0 ? past : [...past, ...refusals].sort((a, b) => a.seq - b.seq)
-      // Entries before the share are sent after it.
+      // Entries before the share are sent too, but after the share itself.
       yield share === null ? inOrder : [share, ...inOrder]
     }
     yield* this.#offers.values()
@@ -105,21 +114,21 @@ export class PeeringExchange {
   }
 }
 
-/** `sharedLater` was computed from other entries than those that follow. */
+/** `sharedLater` was computed from other entries than those that this ledger follows. */
 export class UnforeseenShare extends Error {}
 
 /**
- * Collects what a ledger exchanges with its peers. The input is its verified entries, in order (`onEntry` of
+ * Collects what a ledger exchanges with its peers. The input is the ledger's verified entries, in order (`onEntry` of
  * LedgerVerifier). Takes about 500 bytes of memory for each sent entry and 170 for each received one.
  *
- * `sharedLater`: the records that any `record-shared` of the ledger names. With it, memory grows only with what is
- * shared; a set that lacks one of them makes the comparison fail. Without it, all events of all records are stored,
- * because any record could still be shared.
+ * `sharedLater`: the records that any `record-shared` of the ledger names. With this set, memory grows only with the
+ * shared records. If the set lacks one of them, the comparison throws UnforeseenShare. Without the set, all events of
+ * all records are stored, because any record could still be shared.
  */
 export class LedgerExchange {
   readonly #sharedLater: ReadonlySet<string> | null
   readonly #records = new Map<string, OwnRecord>()
-  /** Records by the seq of an event whose document may be erased. */
+  /** Records, by the seq of each event whose document may be erased. */
   readonly #recordOf = new Map<number, OwnRecord>()
   readonly #peerings = new Map<string, PeeringExchange>()
   #ledger = ''
@@ -216,8 +225,8 @@ export class LedgerExchange {
 }
 
 /**
- * Returns hex for long-term storage. A string that was concatenated byte by byte takes a kilobyte until it is first
- * read, so one character is read.
+ * Returns hex for long-term storage. V8 stores a string that was concatenated byte by byte in about a kilobyte until
+ * a character is first read. So one character is read here.
  */
 function hexOf(leaf: Uint8Array): string {
   const hex = toHex(leaf)

@@ -1,8 +1,8 @@
 import type { LedgerExchange, PeeringExchange, ReceivedFromPeer, SentEntry } from './exchange.ts'
 
 /*
- * Compares two ledgers, each verified on its own (docs/formats/federation.md). Entries that are received twice and
- * offers that are answered twice are found before: such a ledger does not verify.
+ * Compares two ledgers, each verified on its own before (docs/formats/federation.md). An entry that was received
+ * twice, or an offer that was answered twice, is already found by that verification.
  */
 
 export type ReconcileCode =
@@ -14,7 +14,10 @@ export type ReconcileCode =
   | 'offer_open'
   | 'state_mismatch'
 
-/** The first difference found. `seq`: an entry of `ledger`; null: it concerns no single entry. */
+/**
+ * The first difference found. `seq`: position of the differing entry in `ledger`; null: the difference concerns no
+ * single entry.
+ */
 export type Difference = {
   readonly code: ReconcileCode
   readonly ledger: string
@@ -25,16 +28,19 @@ export type Difference = {
 export type ReconcileCounts = {
   /** Records that either ledger shares with the other. */
   readonly records: number
-  /** Entries of either side that the other received with the same leaf, offers included. */
+  /** Entries of either side, offers included, that the other side received with the same leaf. */
   readonly entries: number
   readonly offers: number
-  /** Entries that the sender's chain has to send and the receiver's chain does not have yet. No fault. */
+  /**
+   * Entries that the sender's chain has to send and that the receiver's chain does not contain yet. They are not a
+   * fault.
+   */
   readonly inFlight: number
-  /** Like `inFlight`, but the peering has ended: they will never be received. */
+  /** Entries like those of `inFlight`, but of a peering that has ended. They will never be received. */
   readonly dropped: number
   /**
-   * Received entries with a seq beyond the shown end of the sender's ledger. A newer copy of that ledger must contain
-   * them; otherwise they are `not_sent`.
+   * Received entries with a seq beyond the end of the sender's ledger as shown. A newer copy of the sender's ledger
+   * must contain these entries. If it does not, they are `not_sent`.
    */
   readonly beyond: number
 }
@@ -44,8 +50,8 @@ export type Reconciliation =
   | { readonly ok: false; readonly counts: null; readonly difference: Difference }
 
 /**
- * Compares both ledgers, which MUST be verified and different. The argument order decides only which of two faults is
- * found.
+ * Compares both ledgers, which MUST be verified and different. If there are several faults, the order of the
+ * arguments may decide which one is reported.
  */
 export function reconcile(one: LedgerExchange, other: LedgerExchange): Reconciliation {
   try {
@@ -74,7 +80,7 @@ class Differs extends Error {
 
 type Pair = readonly [PeeringExchange, PeeringExchange]
 
-/** Pairs the two sides of each peering. Two ledgers may have had several, one after the other. */
+/** Pairs the two sides of each peering. Two ledgers may have had several peerings, one after the other. */
 function pairPeerings(one: LedgerExchange, other: LedgerExchange): Pair[] {
   const theirs = new Map(other.with(one.ledger).map((peering) => [peering.peer, peering]))
   const pairs: Pair[] = []
@@ -95,8 +101,9 @@ function pairPeerings(one: LedgerExchange, other: LedgerExchange): Pair[] {
 }
 
 /**
- * Throws if a peering that only `side` has was used. It was used if one of its received entries lies within what the
- * other ledger shows. Otherwise the peering may still be under way.
+ * Throws if a peering that only `side` has was used. A peering was used if one of its received entries lies within
+ * the shown part of the other ledger. An unused peering is legal, because the other ledger may not have answered the
+ * handshake yet.
  */
 function refuseUsed(peering: PeeringExchange, side: LedgerExchange, other: LedgerExchange): void {
   for (const [seq, { at }] of peering.received) {
@@ -172,7 +179,10 @@ function refuseTaken(code: 'not_sent' | 'leaf_mismatch', { seq, taken, from, to 
   return new Differs({ code, ledger: to.ledger.ledger, seq: taken.at, detail })
 }
 
-/** Returns how many entries of a list were received. Throws if one before the last received entry is missing. */
+/**
+ * Returns how many entries of a list were received. Entries of a list are received in order, so an entry that is
+ * missing before the last received one throws.
+ */
 function countReceived(entries: readonly SentEntry[], { ledger }: Side, to: Side): number {
   const { received } = to.peering
   const last = entries.findLastIndex(({ seq }) => received.has(seq))
@@ -189,7 +199,10 @@ function countReceived(entries: readonly SentEntry[], { ledger }: Side, to: Side
   return last + 1
 }
 
-/** Counts records over all peerings together. A record that is shared again counts once, and must have one home. */
+/**
+ * Counts records over all peerings together. A record that is shared several times counts once. Throws if both
+ * ledgers share the same record, because a record has one home.
+ */
 function countRecords({ ledger }: LedgerExchange, pairs: readonly Pair[]): number {
   const records = new Set(pairs.flatMap(([peering]) => [...peering.records]))
   const theirs = new Set(pairs.flatMap(([, peering]) => [...peering.records]))

@@ -3,12 +3,14 @@ import { QUOTED_NAME_CHARS_MAX, QUOTED_NAMES_MAX } from '../limits.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /**
- * Returns RFC 8785 canonical JSON. A payload of five members takes 0.5 µs; npm's `canonicalize`, with which tests
- * compare it, takes 0.9.
+ * Returns RFC 8785 canonical JSON. A payload of five members takes 0.5 µs. npm's `canonicalize`, which the tests
+ * compare with this function, takes 0.9 µs.
  *
- * `value` MUST come from parseJsonText or from our own code, because depth is not limited here. Throws
- * `json_surrogate` for a lone surrogate (RFC 8785 §3.2.2.2), `json_number_lossy` for a number that is not finite,
- * `json_syntax` for a value that is not JSON, such as undefined.
+ * `value` MUST come from parseJsonText or from our own code, because this function does not limit the depth. Throws:
+ *
+ * - `json_surrogate` for a lone surrogate (RFC 8785 §3.2.2.2)
+ * - `json_number_lossy` for a number that is not finite
+ * - `json_syntax` for a value that is not JSON, such as undefined
  */
 export function canonicalize(value: JsonValue): string {
   switch (typeof value) {
@@ -47,7 +49,7 @@ function canonicalizeObject(object: JsonObject): string {
 
 const quotedNames = new Map<string, string>()
 
-/** Returns a member name as JSON, with a colon behind it. */
+/** Returns a member name as JSON, followed by a colon. */
 export function quoteName(name: string): string {
   const known = quotedNames.get(name)
   if (known !== undefined) return known
@@ -67,10 +69,7 @@ export function isSorted(names: readonly string[]): boolean {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/
 
-/**
- * Returns a JSON string with the escapes of RFC 8785 §3.2.2.2, which are those of JSON.stringify. Throws
- * `json_surrogate`.
- */
+/** Returns a JSON string. RFC 8785 §3.2.2.2 has the same escapes as JSON.stringify. Throws `json_surrogate`. */
 export function quote(text: string): string {
   if (!NEEDS_CARE.test(text)) return `"${text}"`
   if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'a lone surrogate')

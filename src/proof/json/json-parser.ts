@@ -5,17 +5,21 @@ import type { JsonObject, JsonValue } from './json-value.ts'
  * Parses JSON (RFC 8259) without JSON.parse's objects, for texts in which a member name has an escape.
  *
  * V8 13.6 to at least 14.6 (Node 24, 26) can give such a member another name. After some object had a member called
- * `\`, `{"x":0,"\u0061":1}` may come back as `{"x":0,"\\":1}` (nodejs/node#63785, open). That state belongs to the
- * process: one caller could change the content of another caller's document, and hide a duplicate name. Names without
- * an escape, and single strings, are not affected.
+ * `\`, `{"x":0,"\u0061":1}` may come back as `{"x":0,"\\":1}` (nodejs/node#63785, open). All callers of the process
+ * share this state. So one caller could change the content of another caller's document, and hide a duplicate name.
+ * Names without an escape, and single strings, are not affected.
  *
- * `depthMax` as in parseJsonText. Throws `json_syntax`, `json_depth`. Of equal names the last counts.
+ * `depthMax` as in parseJsonText. Throws `json_syntax`, `json_depth`. If an object has a name twice, the last value
+ * counts.
  */
 export function parseWithEscapedNames(text: string, depthMax: number): JsonValue {
   return new JsonReader(text, depthMax).readText()
 }
 
-/** Returns the index of the quote that ends the string around `start`. Returns the text's length if there is none. */
+/**
+ * Returns the index of the quote that ends the string around `start`. Returns the text's length if the string does
+ * not end.
+ */
 export function endOfString(text: string, start: number): number {
   let i = start
   for (; i < text.length; i++) {
@@ -26,7 +30,7 @@ export function endOfString(text: string, start: number): number {
   return i
 }
 
-/** Returns endOfString, or a faster equivalent for a text without backslashes. */
+/** Returns `endOfString`, or a faster function with the same results if the text has no backslash. */
 export function endFinderOf(text: string): typeof endOfString {
   return text.includes('\\') ? endOfString : endOfPlainString
 }
@@ -83,7 +87,10 @@ export class JsonReader {
   /** Called for a name that occurs twice in an object. */
   protected doubled(_object: JsonObject, _name: string): void {}
 
-  /** Returns a value for the array or object at `at`, which is nested too deep. MUST move `at` to its end. */
+  /**
+   * Called for an array or object at `at` that is nested too deep. Returns a value for it, and MUST move `at` to its
+   * end. This implementation throws `json_depth`.
+   */
   protected tooDeep(): JsonValue {
     throw new ProofError('json_depth', `deeper than ${this.#depthMax} at character ${this.at}`)
   }
@@ -146,7 +153,7 @@ export class JsonReader {
     this.#expect(close)
   }
 
-  /** JSON.parse checks the content of strings. The V8 bug affects only member names in objects. */
+  /** JSON.parse checks and decodes the string. The V8 bug affects only member names of objects. */
   #readString(): string {
     const start = this.at
     this.#expect(QUOTE)
@@ -161,12 +168,12 @@ export class JsonReader {
     }
   }
 
-  /** A loop: a regular expression took half of the total time. */
+  /** A loop, because a regular expression here took half of the parser's time. */
   #skipSpace(): void {
     while (isSpace(this.text.charCodeAt(this.at))) this.at++
   }
 
-  /** Returns the match of a sticky pattern at `at`, or ''. */
+  /** Matches a sticky pattern at `at` and returns the matched text, or ''. Moves `at` behind the match. */
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.at
     const [found] = pattern.exec(this.text) ?? ['']

@@ -4,25 +4,28 @@ import { endFinderOf, endOfString, isSpace, parseWithEscapedNames } from './json
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /*
- * Requests and statements are checked as text (docs/formats/documents.md). A parser that keeps the last of two equal
- * names, or rounds a number, would sign something other than the sender's text, and two parsers could see two
+ * Checks the text of requests and statements (docs/formats/documents.md). A parser that keeps the last of two equal
+ * names, or rounds a number, would sign something other than the sender's text. Two parsers could then see two
  * documents behind one signature.
  *
- * Every HTTP body is parsed here. JSON.parse decides about the grammar. Then one pass over the text finds what
- * JSON.parse hides, and may rely on the grammar. The pass counts colons instead of names: fewer members in the value
- * than in the text means a duplicate.
+ * Every HTTP body is parsed here. JSON.parse checks the grammar. Then one pass over the text finds what JSON.parse
+ * hides; this pass may rely on the grammar. The pass counts colons instead of names: if the value has fewer members
+ * than the text has colons, a name is duplicated.
  *
- * In total 1.5 times JSON.parse (1.9 µs for a body of 419 bytes, 360 µs for a batch of 84 KB). Reading strings
- * character by character instead of by indexOf took 2.1 times.
+ * Both together take 1.5 times as long as JSON.parse alone (1.9 µs for a body of 419 bytes, 360 µs for a batch of 84
+ * KB). Reading strings character by character instead of by indexOf took 2.1 times as long.
  */
 
-/** `tokensMax`: how many names, values, lists and objects a text of more than 64 KiB may have; unlimited if absent. */
+/**
+ * `tokensMax`: limit for names, values, lists and objects together, in a text of more than 64 KiB; unlimited if
+ * absent.
+ */
 export type JsonLimits = { readonly depthMax: number; readonly tokensMax?: number | undefined }
 
 /**
  * Parses a JSON text (RFC 8259). `depthMax`: how deep arrays and objects may nest.
  *
- * Throws the first of these that applies: `json_depth`, `json_syntax`, `json_number_lossy`, `json_surrogate`,
+ * Throws the first of these codes that applies: `json_depth`, `json_syntax`, `json_number_lossy`, `json_surrogate`,
  * `json_nul`, `json_duplicate_member`. In a text of more than 64 KiB, `json_too_costly` may come before `json_depth`.
  * The Python verifier has the same order.
  */
@@ -42,7 +45,7 @@ export function withoutBom(text: string): string {
 }
 
 /**
- * Parses and scans the text. A text that is too deep gets `json_depth` whatever else is wrong, even if it is not
+ * Parses and scans the text. A text that is too deep always gets `json_depth`, even if it has other faults or is not
  * JSON.
  */
 function parseAndScan(text: string, depthMax: number): { value: JsonValue; members: number } {
@@ -60,13 +63,14 @@ export function parseChecked(text: string, depthMax = JSON_DEPTH_MAX): JsonValue
 }
 
 /**
- * Parses a text if JSON.parse reads it exactly. Returns undefined if the text is no JSON or too deep, has a duplicate
- * or escaped name, or has a long number that is not spelled as its double. JsonReader then finds the reason.
+ * Parses a text if JSON.parse reads it exactly, and otherwise returns undefined. The caller can then use JsonReader
+ * to find the reason. Reasons are: the text is no JSON, is too deep, has a duplicate or escaped name, or has a long
+ * number that is not spelled as its double.
  */
 export function parseExact(text: string, depthMax: number): JsonValue | undefined {
   if (hasEscapedName(text)) return undefined
   try {
-    // First, because JSON.parse is slow on deep texts.
+    // The scan comes first, because JSON.parse is slow on deep texts.
     const members = scan(text, depthMax, refuseRespelt)
     const value = parseGrammar(text)
     return countMembers(value) === members ? value : undefined
@@ -80,12 +84,15 @@ function refuseRespelt(literal: string, at: number): void {
     throw new ProofError('json_number_lossy', `a number at character ${at} would lose digits as a double`)
 }
 
-/** Longer texts are checked before parsing: JSON.parse takes 1.8 s and 160 MB for 4 MiB of brackets. */
+/**
+ * Longer texts are checked before JSON.parse gets them, because JSON.parse takes 1.8 s and 160 MB for 4 MiB of
+ * brackets.
+ */
 const COST_FIRST_CHARS = 64 * 1024
 
 /**
- * Returns whether the text is within the limits and has no escaped name, which takes the slow parser. A text of 512
- * KiB with 32,768 tokens takes 18 ms on a core of 2.5 GHz. The text may still be invalid JSON.
+ * Returns whether the text is within the limits and has no escaped name. An escaped name needs the slow parser. A
+ * text of 512 KiB with 32,768 tokens takes 18 ms on a core of 2.5 GHz. The text may still be invalid JSON.
  */
 export function isCheap(text: string, limits: JsonLimits): boolean {
   try {
@@ -97,8 +104,8 @@ export function isCheap(text: string, limits: JsonLimits): boolean {
 }
 
 /**
- * Throws if a text exceeds the limits. The text may be invalid JSON: string ends are then guesses, and the grammar
- * check decides later.
+ * Throws if a text exceeds the limits. The text may be invalid JSON. Then the ends of its strings are only guessed,
+ * and the grammar check refuses the text later.
  */
 export function refuseCost(text: string, { depthMax, tokensMax = Infinity }: JsonLimits): void {
   const findEnd = endFinderOf(text)
@@ -164,15 +171,19 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Longest number without an exponent that needs no check: a double has 15 reliable digits. */
+/**
+ * Number of characters up to which a number without an exponent needs no check, because a double has 15 reliable
+ * digits.
+ */
 const SAFE_NUMBER_CHARS = 15
 
 /**
- * Returns the number of members in the text, duplicates included. Checks depth, and numbers that a double may change.
+ * Returns the number of members in the text, duplicates included. Throws for excessive depth, and for numbers that a
+ * double would change.
  */
 function scan(text: string, depthMax: number, checkNumber = refuseLossy): number {
-  // Chosen here, as a function. V8's optimizer turns a boolean into a search that it moves into the loop, once per
-  // string over the whole text (14 s instead of 10 ms for a body of 4 MiB; Node 24).
+  // The function is chosen before the loop. With a boolean inside the loop, V8's optimizer searched the whole text
+  // again for each string: 14 s instead of 10 ms for a body of 4 MiB (Node 24).
   const findEnd = endFinderOf(text)
   let members = 0
   let depth = 0
@@ -192,8 +203,8 @@ const LETTER_E = 0x65
 const LOWER_CASE = 0x20
 
 /**
- * Returns the index of the number's last character. The grammar was checked before: one of , ] } or space ends a
- * number.
+ * Returns the index of the number's last character. The grammar was checked before, so a comma, a closing bracket or
+ * white space ends the number.
  */
 function scanNumber(text: string, start: number, check: typeof refuseLossy): number {
   let end = start + 1
@@ -212,9 +223,9 @@ function scanNumber(text: string, start: number, check: typeof refuseLossy): num
  * fractions of 17 digits pass although they come back in another spelling, because nobody could have meant another
  * number.
  *
- * An integer that no double represents passes in one case: if it is how the double is written (RFC 8785 writes 2^60
- * as `1152921504606847000`). Its text does not change then. Every canonical text must pass, because exports are
- * parsed again.
+ * An integer that no double represents passes only if it is spelled as RFC 8785 writes the nearest double. For
+ * example, 2^60 is written `1152921504606847000`. The text of such an integer does not change. Every canonical text
+ * must pass, because exports are parsed again.
  */
 function refuseLossy(literal: string, at: number): void {
   const value = Number(literal)
@@ -230,14 +241,17 @@ function refuseLossy(literal: string, at: number): void {
   }
 }
 
-/** Counts in one pass. A literal may be as long as a body, and /0+$/ takes time quadratic in its zeros. */
+/**
+ * Counts in one pass, because a literal may be as long as a body. A regular expression such as /0+$/ takes time
+ * quadratic in the number of zeros.
+ */
 function countSignificantDigits(literal: string): number {
   let seen = 0
   let significant = 0
   for (let i = 0; i < literal.length; i++) {
     const code = literal.charCodeAt(i)
     if ((code | LOWER_CASE) === LETTER_E) break
-    if (code < DIGIT_0) continue // sign and point
+    if (code < DIGIT_0) continue // skips sign and point
     if (seen > 0 || code > DIGIT_0) seen++
     if (code > DIGIT_0) significant = seen
   }
@@ -259,7 +273,7 @@ function countMembers(value: JsonValue): number {
   return members
 }
 
-/** Throws for lone surrogates and U+0000. In a well-formed text only escapes can produce them. */
+/** Throws for lone surrogates and U+0000. If the text is well-formed, only escapes can produce them. */
 function refuseBadStrings(value: JsonValue): void {
   const strings = [...stringsOf(value)]
   const half = strings.find((text) => !text.isWellFormed())
@@ -284,7 +298,9 @@ function* stringsOf(value: JsonValue): Generator<string> {
   }
 }
 
-/** Finds the duplicate name for the error. Called only when the count has shown that there is one. */
+/**
+ * Finds the duplicate name for the error. Called only when the count of members has shown that a name is duplicated.
+ */
 function duplicateMember(text: string): ProofError {
   const open: Set<string>[] = []
   let name = ''

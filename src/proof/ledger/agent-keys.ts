@@ -19,19 +19,19 @@ export type StoredAgentKey = {
 }
 
 /**
- * Trusted kids by agent, known from elsewhere. Each entry of such an agent must be signed by one of them, or by a key
- * that they endorsed.
+ * Trusted kids by agent, which the caller knows from another source. Each entry of such an agent must be signed by
+ * one of these keys, or by a key that they endorsed.
  */
 export type PinnedAgents = ReadonlyMap<string, ReadonlySet<string>>
 
 type SignedStep = Pick<OwnStep, 'kind' | 'kid' | 'actor' | 'actedFor'>
 
 /**
- * Keys by which agents sign for themselves, rebuilt from the chain. The order of entries alone decides in which range
- * each key signs.
+ * Keys by which agents sign for themselves, rebuilt from the chain. The order of entries alone decides which entries
+ * each key may sign.
  *
- * A thief of the server's keys can register a first key for an agent that has none. An agent that has a key, and
- * requires it, is safe: another key needs a signature by one of its keys, and so does an entry in its name.
+ * Somebody who stole the server's keys can register a first key for an agent that has no key yet. An agent that has a
+ * required key is safe: any further key and any entry in the agent's name needs a signature by one of its keys.
  */
 export class LedgerAgentKeys {
   readonly #providers: ProofProviders
@@ -39,7 +39,7 @@ export class LedgerAgentKeys {
   readonly #required = new Set<string>()
   #digest: Uint8Array | null = null
   readonly #pinned: PinnedAgents
-  /** Kids that the caller named, or that one of these has endorsed. */
+  /** Kids that the caller named, and kids that one of these keys has endorsed. */
   readonly #trusted = new Set<string>()
 
   constructor(providers: ProofProviders, pinned: PinnedAgents = new Map()) {
@@ -47,17 +47,20 @@ export class LedgerAgentKeys {
     this.#pinned = pinned
   }
 
-  /** Throws if an entry makes an agent's key a key of the ledger. A kid must identify which of the two signed. */
+  /**
+   * Throws if the kid belongs to an agent. Is called for a new key of the ledger: a kid must show whether the ledger
+   * or an agent signed.
+   */
   refuse(kid: string): void {
     if (this.#ring.get(kid)) throw new ProofError('key_not_current', `${kid} is an agent's key`)
   }
 
-  /** Digest of all registrations and revocations so far, in order; null: there were none. */
+  /** Digest of all registrations and revocations so far, in order; null: there are no registrations yet. */
   get digest(): Uint8Array | null {
     return this.#digest
   }
 
-  /** Loads keys whose entries were verified before. Must be called before any other change. */
+  /** Loads keys whose entries were verified before. The caller must do this before any other change. */
   load(stored: readonly StoredAgentKey[]): void {
     const changes = stored.flatMap((key) => [
       { seq: key.registeredSeq, make: () => this.#add(key) },
@@ -79,15 +82,15 @@ export class LedgerAgentKeys {
     this.#extend([kid])
   }
 
-  /** Hashes only the change, because a ledger may have any number of keys. */
+  /** Adds a change to the digest. Only the change is hashed, because a ledger may have any number of keys. */
   #extend(change: readonly unknown[]): void {
     const before = this.#digest ?? new Uint8Array(0)
     this.#digest = this.#providers.sha256(concat([before, utf8Encode(JSON.stringify(change))]))
   }
 
   /**
-   * Returns whether an agent signed the entry. If it returns false, the ledger's own key must have signed. Throws if
-   * the agent's key may not sign it, or if an agent had to sign it and did not.
+   * Returns whether an agent signed the entry. If not, the caller must verify that the ledger's own key signed it.
+   * Throws if the agent's key may not sign the entry, or if the agent had to sign the entry and the ledger signed.
    */
   verifySigner({ kind, kid, actor, actedFor }: SignedStep): boolean {
     const known = this.#ring.get(kid)
@@ -97,7 +100,7 @@ export class LedgerAgentKeys {
     return known !== undefined
   }
 
-  /** Returns whether only the agent itself may sign this kind in its name. */
+  /** Returns whether an entry of this kind in the agent's name must be signed by the agent itself. */
   #needsAgentSignature(actor: string, kind: EntryKind): boolean {
     return (
       (this.#required.has(actor) && !isAboutAgentKeys(kind)) ||
@@ -105,7 +108,7 @@ export class LedgerAgentKeys {
     )
   }
 
-  /** Throws if a pinned agent has none of the keys that the caller named. */
+  /** Throws if none of the keys that the caller named for a pinned agent is registered. */
   verifyPinned(): void {
     for (const [agent, kids] of this.#pinned)
       if (![...kids].some((kid) => this.#trusted.has(kid)))
@@ -134,7 +137,7 @@ export class LedgerAgentKeys {
   }
 
   /**
-   * Adds a pinned agent's new key to the trusted ones. Throws if the caller neither named it nor trusts a key that
+   * Adds a pinned agent's new key to the trusted keys. Throws if the caller did not name the key and no trusted key
    * endorses it.
    */
   #trust(agent: string, kid: string, endorsedBy: string | undefined): void {
@@ -148,7 +151,7 @@ export class LedgerAgentKeys {
     this.#trusted.add(kid)
   }
 
-  /** `endorsement`: by a key that the ring lists as current. */
+  /** Verifies an endorsement. Its kid is that of a current key in the ring. */
   #verifyEndorsement(
     { kid, signature }: NonNullable<AgentKeyRegistration['endorsement']>,
     text: Uint8Array,
@@ -159,8 +162,8 @@ export class LedgerAgentKeys {
 }
 
 /**
- * Entries about keys state nothing in the agent's name. The server may sign them, or an agent that lost its key could
- * never be stopped.
+ * Returns whether entries of this kind are about agents' keys. They state nothing in the agent's name. The server may
+ * sign them, because otherwise nobody could revoke the key of an agent that lost its key.
  */
 function isAboutAgentKeys(kind: EntryKind): boolean {
   const { gives, ends } = ENTRY_KINDS[kind]

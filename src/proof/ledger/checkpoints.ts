@@ -7,8 +7,8 @@ import { countCosignatures, type WitnessPolicy } from '../tree/cosignature.ts'
 import { parseNote } from '../tree/note.ts'
 
 /**
- * A checkpoint, or the tree of a receipt, which has no chain hash. `fromOutside`: stored outside, so that it is
- * evidence against the ledger's operator too.
+ * A checkpoint, or the tree of a receipt, which has no chain hash. `fromOutside`: somebody stored it outside, so it
+ * is also evidence against the ledger's operator.
  */
 type Expected = {
   readonly size: number
@@ -25,21 +25,22 @@ export type OutsideHeads = {
 }
 
 /**
- * Checkpoints and receipts that a ledger must extend. Each is compared with the tree and the chain at its size, and a
- * receipt also with its entry.
+ * Checkpoints and receipts with which a ledger must agree. Each is compared with the tree and the chain at its size.
+ * A receipt is also compared with its entry.
  *
- * An operator who rewrote or cut off the ledger can sign new checkpoints, so only a checkpoint from outside convicts
- * the operator. The ledger's own checkpoints convict a thief of the database who lacks the note key.
+ * An operator who rewrote or cut off the ledger can sign new checkpoints. So only a checkpoint from outside is
+ * evidence against the operator. The ledger's own checkpoints are evidence against a thief of the database who does
+ * not have the note key.
  */
 export class LedgerCheckpoints {
   readonly #providers: ProofProviders
-  /** Notes that arrived before the ledger's definition, which has their key. */
+  /** Notes that arrived before the ledger's definition, which contains the key to verify them. */
   #early: { note: string; fromOutside: boolean }[] = []
   #receipts: readonly Uint8Array[]
   #signer: { origin: string; key: PublicKey } | null = null
   /**
-   * Leaves shown by receipts, by seq, so that errors can name the entry. The roots alone would refuse as much,
-   * including two receipts that contradict each other.
+   * Leaves that receipts show, by seq. They only allow an error that names the entry. Comparing the roots alone would
+   * refuse the same ledgers, also if two receipts contradict each other.
    */
   readonly #leaves = new Map<number, Uint8Array>()
   readonly #expected: Expected[] = []
@@ -59,7 +60,7 @@ export class LedgerCheckpoints {
     for (const note of checkpoints) this.#early.push({ note, fromOutside: true })
   }
 
-  /** Size of the largest checkpoint or receipt from outside that agreed; 0: none. */
+  /** Size of the largest checkpoint or receipt from outside with which the ledger agrees; 0: there is none. */
   get outsideSize(): number {
     return this.#outsideSize
   }
@@ -68,7 +69,7 @@ export class LedgerCheckpoints {
     return this.#ownSize
   }
 
-  /** Size of the largest checkpoint, from outside or not, that enough witnesses cosigned. */
+  /** Size of the largest checkpoint, from any source, that enough witnesses cosigned. */
   get witnessedSize(): number {
     return this.#witnessedSize
   }
@@ -83,7 +84,7 @@ export class LedgerCheckpoints {
   }
 
   /**
-   * Adds a checkpoint. Throws if it is not signed by this ledger's note key, or if its size is not above the current
+   * Adds a checkpoint. Throws if this ledger's note key did not sign it, or if its size is not above the current
    * `size`.
    */
   expect(note: string, fromOutside: boolean, size: number): void {
@@ -123,8 +124,8 @@ export class LedgerCheckpoints {
   }
 
   /**
-   * Compares the tree after an entry with the expected checkpoints. Must be called for every entry, with the chain
-   * hash after it. `root` is called only if a checkpoint needs it.
+   * Compares the tree after an entry with the expected checkpoints. The caller must call it after every entry, with
+   * the chain hash of that entry. `root` is called only if a checkpoint needs the root.
    */
   compare(
     { seq, leaf }: { readonly seq: number; readonly leaf: Uint8Array },
@@ -162,7 +163,10 @@ export class LedgerCheckpoints {
       throw new ProofError('receipt_mismatch', `a receipt shows another entry at seq ${seq}`)
   }
 
-  /** Throws if a checkpoint or receipt has more entries than the ledger: the ledger's tail is missing. */
+  /**
+   * Throws if a checkpoint or receipt has more entries than the ledger, because then entries are missing at the
+   * ledger's end.
+   */
   finish(size: number): void {
     const [missed] = this.#expected
     if (missed)

@@ -1,16 +1,18 @@
 import type { KeyHint } from './key-hint.ts'
 
 /**
- * Compromised envelope keys by kid, with the time of the compromise (milliseconds since 1970) or null.
+ * Compromised envelope keys by kid, with the time of the compromise (milliseconds since 1970); null: the time is
+ * unknown.
  *
- * An entry signed by such a key is accepted only if an outside checkpoint covers it, and never if its time is at or
- * after the compromise. The time alone proves nothing, because the thief chooses the times of entries.
+ * An entry signed by such a key is accepted only if an outside checkpoint covers the entry. It is never accepted if
+ * its time is at or after the compromise. The entry's time alone proves nothing, because the thief of the key chooses
+ * it.
  */
 export type CompromisedKeys = ReadonlyMap<string, number | null>
 
 /**
- * Joins the compromised keys that the source declares with those that the verifier knows. The sender of an export
- * could leave out the former.
+ * Joins the compromised keys that the source declares with those that the verifier knows. The verifier's own list is
+ * needed because the sender of an export could leave out a declaration.
  */
 export function compromisedKeys(
   hints: readonly Pick<KeyHint, 'kid' | 'compromisedAt'>[],

@@ -5,12 +5,13 @@ type Missing = { readonly seq: number; readonly subject: string; readonly sha256
 
 /**
  * Verifies that every missing document was erased by a `payload-erased` entry. The owner of the database can delete a
- * document, but needs the envelope key for that entry. A missing document without such an entry is found here.
+ * document, but cannot sign that entry without the envelope key. So this check finds a document that was deleted
+ * without the entry.
  *
- * The opposite is legal for a while: the entry comes first, and a worker removes the document later.
+ * The opposite is legal for a while: the entry is written first, and a worker removes the document later.
  */
 export class LedgerErasures {
-  /** By the seq of the entry that should erase it. */
+  /** Missing documents, by the seq of the entry that the export names as their erasure. */
   readonly #missing = new Map<number, Missing>()
   readonly #erased = new Set<string>()
 
@@ -32,8 +33,8 @@ export class LedgerErasures {
   }
 
   /**
-   * Records that the entry at `by` erases a document of the entry at `seq`. Returns false if the document is still
-   * stored: then the caller must verify that the entry at `seq` digests it.
+   * Records that the entry at `by` erases a document of the entry at `seq`. Returns false if the line of that entry
+   * did not lack the document. Then the caller must verify that the entry at `seq` digests the document.
    */
   explain(by: number, seq: number, subject: string, sha256: string): boolean {
     if (this.#erased.has(`${seq} ${subject}`))
@@ -52,8 +53,8 @@ export class LedgerErasures {
   }
 
   /**
-   * Throws if a document should have been erased by the entry at `seq`, which is no such erasure. Must be called
-   * after each entry.
+   * Throws if a missing document names the entry at `seq` as its erasure, but that entry erases something else or
+   * nothing. The caller must call it after each entry.
    */
   verifyExplained(seq: number): void {
     const missing = this.#missing.get(seq)
@@ -64,7 +65,7 @@ export class LedgerErasures {
       )
   }
 
-  /** Throws if the erasing entry of a missing document lies beyond the end of the chain. */
+  /** Throws if a missing document names an erasure beyond the end of the chain. */
   finish(): void {
     for (const [by, { seq, subject }] of this.#missing) {
       throw new ProofError(

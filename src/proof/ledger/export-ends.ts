@@ -12,7 +12,7 @@ import { isKeyHint, type KeyHint, parseKeyHint } from './key-hint.ts'
 export const DOCUMENTS_WITHHELD =
   'this export has no documents, because the API key may not read them: they were not checked'
 
-/** `ledger`: the export's claim about its ledger. The chain's first entry decides. */
+/** `ledger`: the id that the export claims. The real id is in the chain's first entry. */
 export type ExportHead = {
   readonly ledger: string
   readonly keys: readonly KeyHint[]
@@ -20,15 +20,15 @@ export type ExportHead = {
 }
 
 /**
- * Start of an export's first line. A file that starts so but is not strict JSON is a damaged export, not another kind
- * of file.
+ * Start of an export's first line. If a file starts like this but is not strict JSON, it is reported as a damaged
+ * export, not as another kind of file.
  */
 const START = '{"export"'
 
 /**
  * Parses the first line of an export. Returns null for any other file. Throws a code of the JSON text check or of
- * UTF-8 for a damaged line, `line_syntax` for a malformed key. The content is only a hint, and unknown members are
- * ignored.
+ * UTF-8 for a damaged line, `line_syntax` for a malformed key. The content of the line is only a hint. Unknown
+ * members are ignored.
  */
 export function parseExportHead(bytes: Uint8Array): ExportHead | null {
   const head = bytes.length > END_LINE_BYTES_MAX ? null : parseHead(bytes)
@@ -44,7 +44,7 @@ export function parseExportHead(bytes: Uint8Array): ExportHead | null {
   }
 }
 
-/** Message for people if parseExportHead returns null. */
+/** Message for the case in which parseExportHead returns null. */
 export const NO_EXPORT =
   'not an export: its first line is not {"export":1,…} with the id of a ledger and its keys'
 
@@ -58,8 +58,9 @@ function parseHead(bytes: Uint8Array): JsonObject | null {
 }
 
 /**
- * Returns the checkpoint of the last line, or null if the ledger had none yet. Throws `export_incomplete` for any
- * other last line: the download was cut off, possibly within a character. The entries before the cut would verify.
+ * Returns the checkpoint of the last line, or null if the ledger had no checkpoint yet. Throws `export_incomplete`
+ * for any other last line, because then the download was cut off, possibly within a character. Without this check,
+ * the entries before the cut would verify.
  */
 export function parseExportTail(bytes: Uint8Array): string | null {
   const tail = bytes.length > END_LINE_BYTES_MAX ? null : parseTail(bytes)
@@ -76,7 +77,7 @@ function parseTail(bytes: Uint8Array): JsonObject | null {
   }
 }
 
-/** Throws `bad_utf8`, or a code of the JSON text check. */
+/** Parses a line. Returns null if it is not an object. Throws `bad_utf8`, or a code of the JSON text check. */
 function readObject(bytes: Uint8Array): JsonObject | null {
   const value = parseJsonText(utf8Decode(bytes), { depthMax: LINE_DEPTH_MAX })
   return isObject(value) ? value : null

@@ -11,48 +11,52 @@ export type LedgerFindings = {
   readonly records: number
   /** Number of entries that agents signed with their own keys. The server signed the others. */
   readonly agentSigned: number
-  /** Registered statements of other issuers. */
+  /** Number of registered statements of other issuers. */
   readonly statements: number
   /** `withheld`: the source showed no documents, so they were not verified. */
   readonly documents: DocumentsShown
-  /** Evidence that the envelope keys are the ledger's. */
+  /** How the caller knows that the envelope keys are the ledger's. */
   readonly keys: KeyTrust
   /** Kid of the key that signed the first entry, in hex. */
   readonly firstKid: string | null
   readonly checkpoint: CheckpointTrust
-  /** Size of the largest checkpoint of that trust that the ledger extends. */
+  /** Size of the largest checkpoint of that trust with which the ledger agrees. */
   readonly covered: number
-  /** Size of the largest checkpoint of the ledger's own; 0: none. */
+  /** Size of the largest checkpoint that came with the ledger; 0: there is none. */
   readonly own: number
   /**
-   * Whether that checkpoint reaches the ledger's end. It must cover each entry more than a minute older than the
-   * newest one, and the gap behind it must be at most a minute.
+   * Whether the checkpoint of `own` reaches the ledger's end. It does if it covers all entries that are more than a
+   * minute older than the newest entry, and if at most a minute lies between the last covered entry and the next one.
    */
   readonly ownReachesEnd: boolean
   /**
-   * Size of the largest checkpoint that enough of the given witnesses cosigned; 0: none. null: no witnesses were
-   * given.
+   * Size of the largest checkpoint that enough of the given witnesses cosigned; 0: there is none. null: no witnesses
+   * were given.
    */
   readonly witnessed: number | null
-  /** Erasures in order. For a refused ledger, those before the fault. */
+  /** Erasures in order. For a refused ledger, only the erasures before the fault. */
   readonly erasures: readonly Erasure[]
 }
 
 /**
- * Trust in the first entry's key.
+ * Why the first entry's key is trusted.
  *
- * - `given`: the caller named it.
- * - `pinned`: it was seen with this ledger before.
- * - `self-asserted`: only the ledger claims it. A forged ledger of this id with other keys would not be noticed.
+ * - `given`: the caller named the key.
+ * - `pinned`: the key was seen with this ledger before.
+ * - `self-asserted`: only the ledger itself claims the key. A forged ledger with this id and other keys would not be
+ *   noticed.
  */
 export type KeyTrust = 'given' | 'pinned' | 'self-asserted'
 
-/** `given`: stored by the caller. `own`: came with the ledger, and is no evidence against its operator. */
+/**
+ * `given`: the caller stored the checkpoint. `own`: the checkpoint came with the ledger, so it is no evidence against
+ * the ledger's operator.
+ */
 export type CheckpointTrust = 'given' | 'own' | 'none'
 
-/** The caller's knowledge about the ledger's keys from elsewhere. */
+/** What the caller knows about the ledger's keys from another source. */
 export type LedgerTrust = {
-  /** Trusted envelope keys by kid (hex). Each must be introduced by an entry of this ledger. */
+  /** Trusted envelope keys by kid (hex). The ledger's entries must introduce each of them. */
   readonly kids?: readonly string[] | undefined
   /** First kids of ledgers that were seen before, by ledger id. */
   readonly pinned?: ReadonlyMap<string, string> | undefined
@@ -61,10 +65,7 @@ export type LedgerTrust = {
 
 export type LedgerSummary = LedgerVerifier['summary']
 
-/**
- * Verifies what the caller and the source claim about the whole ledger against its chain. `said`: the ledger id that
- * the source claims.
- */
+/** Verifies that the ledger's chain agrees with what the caller knows and with the ledger id that the source claims. */
 export function verifyTrust(
   { ledger, kids, firstKid }: LedgerSummary,
   claimedLedger: string,
@@ -113,8 +114,8 @@ export function findingsOf(
 }
 
 /**
- * Rotations lead only forwards, so only the first entry's key vouches for the whole chain. A later key never signed
- * what lies before it.
+ * Only the first entry's key vouches for the whole chain. A key from a later rotation never signed the entries before
+ * that rotation.
  */
 function keyTrust(ledger: string | null, firstKid: string | null, trust: LedgerTrust): KeyTrust {
   if (ledger === null || firstKid === null) return 'self-asserted'
@@ -122,7 +123,10 @@ function keyTrust(ledger: string | null, firstKid: string | null, trust: LedgerT
   return trust.pinned?.get(ledger) === firstKid ? 'pinned' : 'self-asserted'
 }
 
-/** An outside checkpoint decides even if the ledger's own ones are larger: those bind nobody. */
+/**
+ * An outside checkpoint decides, even if the ledger's own checkpoints are larger, because the operator can replace
+ * the ledger's own checkpoints.
+ */
 function checkpointTrust({ outsideSize, ownSize }: LedgerSummary): {
   checkpoint: CheckpointTrust
   covered: number

@@ -33,7 +33,10 @@ export function beginGated(event: RecordEvent): GatedRecord {
   }
 }
 
-/** Moves the record by one event. If it throws, the record may be half changed, and the caller must stop. */
+/**
+ * Moves the record by one event. If this throws, only a part of the record may have changed, and the caller must
+ * stop.
+ */
 export function stepGated(record: GatedRecord, event: RecordEvent): void {
   const fields = event.statement.predicate as Members
   verifyFollows(record, event, fields)
@@ -74,7 +77,7 @@ function verifyFollows(record: GatedRecord, event: RecordEvent, fields: Members)
   }
 }
 
-/** Subjects that are not new must be the record's own, with the digests that were signed before. */
+/** Verifies that the record's own subjects have the digests that were signed before. New subjects are not checked. */
 function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members): void {
   const [subject, completion] = event.statement.subjects
   if (subject.sha256 !== record.payloadDigest) {
@@ -91,7 +94,10 @@ function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members
   }
 }
 
-/** Returns the outcome that, with the kind, decides a transition. Statements of other kinds have neither member. */
+/**
+ * Returns the outcome or verdict that, together with the kind, decides the next state. Statements of other kinds have
+ * neither member.
+ */
 function outcomeOf(fields: Members): string | undefined {
   return (fields['outcome'] ?? fields['verdict']) as string | undefined
 }

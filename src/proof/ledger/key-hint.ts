@@ -1,7 +1,10 @@
 import type { JsonValue } from '../json/json-value.ts'
 import { isHash, isObject, isString, isTime } from '../statement/fields.ts'
 
-/** A public key in a server's answer or a file. A hint: its kid is the thumbprint of its bytes. */
+/**
+ * A public key in a server's answer or in a file. It is only a hint: the reader computes its kid, the thumbprint of
+ * its bytes.
+ */
 export type KeyHint = {
   readonly kid: string
   readonly alg: string
@@ -18,7 +21,7 @@ export function isKeyHint(value: JsonValue): boolean {
   )
 }
 
-/** Returns only the known members. `hint` has passed isKeyHint, so `compromisedAt` may be absent. */
+/** Returns only the known members. `hint` must have passed isKeyHint, which accepts a hint without `compromisedAt`. */
 export function parseKeyHint({ kid, alg, spki, compromisedAt = null }: KeyHint): KeyHint {
   return { kid, alg, spki, compromisedAt }
 }

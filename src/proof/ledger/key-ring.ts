@@ -1,31 +1,31 @@
 import { ProofError } from '../error.ts'
 import { KEY_USES, type KeyUseName } from '../statement/key-uses.ts'
 
-/** A key and the range of entries that it signs: after `since`, up to and including `until`. */
+/** A key and the range of entries that it may sign: after `since`, up to and including `until`. */
 export type RingKey<Key> = {
   readonly kid: string
   readonly holder: string
   readonly since: number
-  /** Seq of the entry that ended the key; null: it is current. */
+  /** Seq of the entry that ended the key; null: the key is current. */
   until: number | null
   readonly key: Key
 }
 
-/** A key that an entry introduces. `endorsedBy`: kid of the key that endorses it; null: none. */
+/** A key that an entry introduces. `endorsedBy`: kid of the key that endorses the new key; null: no key does. */
 type NewKey = { readonly kid: string; readonly holder: string; readonly endorsedBy: string | null }
 
 /**
- * Keys of one use, with the range of entries that each signs. The rule of endorsement: a holder's first key needs
- * none, and each further key is endorsed by a current key of the same holder (statement/key-uses.ts).
+ * Keys of one use, with the range of entries that each key may sign. Rule of endorsement: a holder's first key needs
+ * no endorsement, and each further key is endorsed by a current key of the same holder (statement/key-uses.ts).
  *
- * A kid is the thumbprint of its key, so no other key can have the same kid. An attacker with a retired or stolen old
- * key can sign only entries that lie outside its range. A key never becomes current again, or a stolen old one could
- * be introduced again.
+ * A kid is the thumbprint of its key, so two keys never have the same kid. An attacker who stole a retired key can
+ * sign only entries of that key's own range, which has ended. A key never becomes current again, because otherwise
+ * the attacker could introduce a stolen retired key again.
  */
 export class KeyRing<Key> {
   readonly #use: (typeof KEY_USES)['envelope' | 'agent' | 'peer']
   readonly #keys = new Map<string, RingKey<Key>>()
-  /** Kids of each holder's current keys. A holder without an entry never had a key. */
+  /** Kids of each holder's current keys. A holder that never had a key has no entry in this map. */
   readonly #current = new Map<string, Set<string>>()
 
   constructor(use: KeyUseName & ('envelope' | 'agent' | 'peer')) {
@@ -36,7 +36,7 @@ export class KeyRing<Key> {
     return new Set(this.#keys.keys())
   }
 
-  /** In the order of their introduction. */
+  /** All keys, in the order of their introduction. */
   get keys(): readonly RingKey<Key>[] {
     return [...this.#keys.values()]
   }
@@ -61,8 +61,8 @@ export class KeyRing<Key> {
   }
 
   /**
-   * Adds a key that verifyNew accepted. It signs after the entry at `since`. If the use allows one current key, it
-   * ends the one before.
+   * Adds a key that verifyNew accepted. The key signs entries after `since`. If the use allows only one current key,
+   * the new key ends the key before it.
    */
   introduce(kid: string, holder: string, key: Key, since: number): void {
     const current = this.#current.get(holder) ?? new Set<string>()
@@ -71,14 +71,14 @@ export class KeyRing<Key> {
     this.#current.set(holder, current.add(kid))
   }
 
-  /** Ends a current key with the entry at `seq`. */
+  /** Ends a current key. The entry at `seq` is the last one that the key may sign. */
   end(kid: string, seq: number): void {
     const known = this.#keys.get(kid)!
     known.until = seq
     this.#current.get(known.holder)!.delete(kid)
   }
 
-  /** Returns the key that signs the entry at `seq`. Only for uses with one current key. */
+  /** Returns the key that signs the entry at `seq`. The use must allow only one current key. */
   at(seq: number): RingKey<Key> {
     return this.keys.findLast(({ since }) => since < seq)!
   }

@@ -4,7 +4,7 @@ import { KeyRing } from './key-ring.ts'
 const LEDGER = 'the ledger'
 
 /**
- * Envelope keys of a ledger, from the entries that introduce them: `ledger-created` and `server-key-rotated`
+ * Envelope keys of a ledger. The entries `ledger-created` and `server-key-rotated` introduce them
  * (docs/formats/export.md).
  */
 export class LedgerKeys {
@@ -12,12 +12,12 @@ export class LedgerKeys {
   #first: string | null = null
   #current: string | null = null
 
-  /** Kid of the first entry; null before it. */
+  /** Kid that signed the first entry; null before the first entry. */
   get first(): string | null {
     return this.#first
   }
 
-  /** Kid that must sign the next entry; null before the first. */
+  /** Kid that must sign the next entry; null before the first entry. */
   get current(): string | null {
     return this.#current
   }
@@ -27,7 +27,7 @@ export class LedgerKeys {
     return this.#ring.kids
   }
 
-  /** `kid`: the key that `ledger-created` names, which signs that entry too. */
+  /** Introduces the first key. `kid`: the key that `ledger-created` names, which must sign that entry too. */
   begin(kid: string): void {
     this.#first = kid
     this.#introduce(kid, -1)
@@ -39,12 +39,15 @@ export class LedgerKeys {
     }
   }
 
-  /** Makes another key current after the entry at `seq`, which the current key signed. */
+  /** Makes another key current after the entry at `seq`. That entry is still signed by the key before. */
   rotate(kid: string, seq: number): void {
     this.#introduce(kid, seq)
   }
 
-  /** Throws if an entry makes a key of the ledger an agent's. A kid must identify which of the two signed. */
+  /**
+   * Throws if the kid is a key of the ledger. Is called for a new key of an agent: a kid must show whether the ledger
+   * or an agent signed.
+   */
   refuse(kid: string): void {
     if (this.#ring.get(kid))
       throw new ProofError('duplicate_subject', `${kid} was already a key of the ledger`)

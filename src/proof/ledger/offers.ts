@@ -5,21 +5,21 @@ import { type OfferedTerms, termsOfOffer, termsOfTaken, verifyTaken } from '../s
 
 type Offer = { readonly leaf: string; readonly terms: OfferedTerms }
 
-/** The home's decision about an offer. `code`: reason of a refusal, otherwise null. */
+/** The decision of a record's home ledger about an offer. `code`: reason of a refusal; null if the offer was taken. */
 export type OfferDecision = { readonly state: 'taken' | 'refused'; readonly code: string | null }
 
 /**
- * Called for each offer of the ledger when the home's answer is received. `seq`: the offer's; `at`: seq of the entry
- * that received the answer.
+ * Called when the home's answer to an offer of this ledger is received. `seq`: seq of the offer. `at`: seq of the
+ * entry that received the answer.
  */
 export type OnOffer = (seq: number, decision: OfferDecision, at: number) => void
 
 /**
- * Steps that agents of the ledger offered to other ledgers. Each is decided once: taken as it was offered, or
- * refused.
+ * Steps that agents of this ledger offered to other ledgers. Each offer is decided once: it is taken as it was
+ * offered, or refused.
  */
 export class LedgerOffers {
-  /** By seq; null: decided. */
+  /** Offers by seq; null: the offer was decided. */
   readonly #offers = new Map<number, Offer | null>()
   readonly #onOffer: OnOffer | undefined
 
@@ -32,8 +32,8 @@ export class LedgerOffers {
   }
 
   /**
-   * Records that the home took an offer. `step`: the home's step, received at seq `at`. Throws `offer_mismatch`,
-   * `offer_answered_twice`.
+   * Records that the home took an offer. `step`: the home's step, which the entry at `at` received. Throws
+   * `offer_mismatch`, `offer_answered_twice`.
    */
   take(offer: TakenOffer, step: ParsedStatement, at: number): void {
     verifyTaken(this.#decide(offer), termsOfTaken(step))

@@ -12,12 +12,12 @@ import type { ParsedStatement } from '../statement/statement.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 import { KeyRing } from './key-ring.ts'
 
-/** A key from a statement. Its kid was verified to be its thumbprint. */
+/** A key from a statement. Its kid was verified: it is the key's thumbprint. */
 export type NamedKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
 /**
- * A key of the other ledger. It signs entries after seq `since` up to seq `until` of the other chain; null: it is
- * current.
+ * A key of the other ledger. It signs entries of the other chain after seq `since`, up to and including seq `until`;
+ * null: the key is current.
  */
 export type PeerKey = NamedKey & {
   readonly key: PublicKey
@@ -28,22 +28,22 @@ export type PeerKey = NamedKey & {
 const PEER = 'the peer'
 
 /**
- * Received entries of one peering. From them it knows the other ledger's keys, the received seqs and digests, and the
- * state of the shared records. Takes 24 bytes for each entry and each record, in two tables, and an object for each
- * record that can still move.
+ * Received entries of one peering. They give the other ledger's keys, the received seqs and digests, and the state of
+ * the shared records. Takes 24 bytes for each entry and each record, in two tables, and an object for each record
+ * that can still change.
  */
 export class PeerHistory {
   readonly #sha256: Sha256
   readonly #ring = new KeyRing<NamedKey & { readonly key: PublicKey }>('peer')
   /**
-   * By seq of the other chain. The tag is made of name and digest of the document that the entry digests; 0: no
-   * document.
+   * Received entries, by their seq in the other chain. The tag is made of name and digest of the entry's document; 0:
+   * the entry has no document.
    */
   readonly #entries: IdTable
   /** The other ledger's records. The tag is the first word of the payload's digest. */
   readonly #ids: IdTable
   readonly #gated = new Map<string, GatedRecord>()
-  /** Records that were shared after their creation, and whose `record-created` was not received yet. */
+  /** Records that were shared after their creation and whose `record-created` was not received yet. */
   readonly #shared = new Set<string>()
 
   constructor(sha256: Sha256, first: NamedKey, idSeed: number) {
@@ -58,8 +58,8 @@ export class PeerHistory {
   }
 
   /**
-   * Verifies the signer of a received entry; 73 µs natively. Throws `key_not_current`, or as verifySigner. `seq`: the
-   * entry's in its own chain.
+   * Verifies the signer of a received entry. `seq`: position of the entry in its own chain. Takes 73 µs with native
+   * cryptography. Throws `key_not_current`, or as `verifySigner` of verify-entry.ts does.
    */
   verifySigner(seq: number, { envelope, kid }: ReceivedEntry, verifySignature: VerifySignature): void {
     const {
@@ -74,18 +74,22 @@ export class PeerHistory {
     verifySigner(envelope, key, verifySignature)
   }
 
-  /** Returns false if an entry of this seq was received before. `at`: seq of the receiving entry. */
+  /**
+   * Adds a received entry. Returns false if an entry with this seq was received before. `at`: seq of the receiving
+   * entry.
+   */
   addEntry(seq: number, statement: ParsedStatement, at: number): boolean {
     const [document] = signedDocuments(statement)
     return this.#entries.add(seqId(seq), 0, at, document ? this.#tagOf(document) : 0)
   }
 
   /**
-   * Adds the other ledger's next key. `seq`: the entry that names it, the last one under the key before. A key never
-   * becomes current again.
+   * Adds the other ledger's next key. `seq`: position of the entry that names the next key, which is the last entry
+   * that the previous key signs. A key never becomes current again.
    */
   rotate(next: NamedKey, seq: number): void {
-    // The receiving entry was verified with the key of that seq, which endorses the new one if it is current.
+    // The entry at `seq` was verified with the key that was valid at `seq`. If that key is still current, it endorses
+    // the new key.
     this.#give(next, this.#ring.at(seq).kid, seq)
   }
 
@@ -95,7 +99,8 @@ export class PeerHistory {
   }
 
   /**
-   * Allows the record's entries to be received. verifyReceived has checked that the sharing entry names this peering.
+   * Allows entries of this record to be received. verifyReceived has checked that the sharing entry names this
+   * peering.
    */
   share(record: string): void {
     this.#shared.add(record)
@@ -129,15 +134,15 @@ export class PeerHistory {
   }
 
   /**
-   * Throws if the record was not received, or with another payload. The caller's knowledge of its state may be
-   * outdated.
+   * Throws if the record was not received, or was received with another payload. The record's state is not checked,
+   * because the state known here may be outdated.
    */
   verifyRecord(name: string, sha256: string): void {
     if (this.#ids.get(parseIdBytes('rec', name))?.tag !== digestWord(sha256))
       throw new ProofError('subject_unknown', `${name} was not received with this payload`)
   }
 
-  /** Throws if no received entry at `seq` digests this document. Compares 32 bits. */
+  /** Throws if no received entry at `seq` digests this document. Compares 32 bits of the digest. */
   verifyDigested(seq: number, { name, sha256 }: Subject): void {
     if (this.#entries.get(seqId(seq))?.tag !== this.#tagOf({ name, sha256 }))
       throw new ProofError(

@@ -15,14 +15,14 @@ import { LedgerOffers, type OnOffer } from './offers.ts'
 import { type NamedKey, PeerHistory, type PeerKey } from './peer-history.ts'
 import type { LedgerRecords } from './records.ts'
 
-/** Identity of a ledger in a handshake, without its address and its key. */
+/** Identity of a ledger in a handshake, without its URL and its key. */
 type Self = { readonly ledger: string; readonly origin: string; readonly genesis: string }
 
 type Identity = Self & { readonly url: string; readonly envelopeKey: NamedKey }
 
 /**
- * Called for each received event of another ledger's record, with the state after it. The callback must neither store
- * nor change `record`.
+ * Called for each received event of another ledger's record. `record`: its state after the event. The callback must
+ * neither store nor change `record`.
  */
 export type OnRemote = (seq: number, peer: string, record: Readonly<GatedRecord>) => void
 
@@ -46,13 +46,13 @@ type Peering = {
   readonly other: Identity
   readonly handshake: string
   readonly addedSeq: number
-  /** Leaf of this ledger's `peer-added`. */
+  /** Leaf of the `peer-added` entry of this ledger. */
   readonly addedLeaf: string
   readonly added: ParsedStatement
-  /** Leaf of the other side's `peer-added`; null while it is unknown. */
+  /** Leaf of the other side's `peer-added` entry; null while that entry was not received. */
   counterpart: string | null
   revokedSeq: number | null
-  /** `pending`: the inviter's state until the other side's `peer-added` is received. */
+  /** `pending`: this side is the inviter, and has not received the other side's `peer-added` yet. */
   state: StateOf<'peering'>
   readonly history: PeerHistory
   /** Records of this ledger that are shared with the other ledger. */
@@ -63,19 +63,19 @@ type Peering = {
 const OF_PENDING: ReadonlySet<EntryKind> = new Set(['peer-added', 'peer-revoked', 'server-key-rotated'])
 
 /**
- * The peers of a ledger, rebuilt from its own entries (docs/formats/federation.md). For each peer: the records shared
- * with it, the entries received from it, and whether it signed those.
+ * The peers of a ledger, rebuilt from the ledger's own entries (docs/formats/federation.md). For each peer it knows
+ * the records shared with the peer and the entries received from it. It verifies that the peer signed these entries.
  *
- * A dishonest operator needs no forged entries of its own ledger, because the chain accepts whatever the operator
- * signs. Inventing other ledgers' entries must fail instead: each received envelope is verified with the key that the
- * handshake, and the other chain's rotations, name.
+ * A dishonest operator can write anything into its own ledger, because the chain accepts whatever the operator signs.
+ * But the operator must not be able to invent entries of other ledgers. So each received envelope is verified with
+ * the other ledger's key, which the handshake and the rotations in the other chain name.
  */
 export class LedgerPeers {
   readonly #providers: ProofProviders
   readonly #records: LedgerRecords
   readonly #idSeed: number
   readonly #peerings = new Map<string, Peering>()
-  /** The newest peering with each ledger. Earlier ones are revoked. */
+  /** The newest peering with each ledger. All earlier peerings with that ledger are revoked. */
   readonly #newestWith = new Map<string, Peering>()
   readonly #offers: LedgerOffers
   readonly #observer: PeersObserver
@@ -128,15 +128,18 @@ export class LedgerPeers {
     this.#newestWith.set(other.ledger, peering)
   }
 
-  /** Applies a change of the peering's state. `seq`: the entry of this ledger that makes or receives the change. */
+  /**
+   * Applies a change of the peering's state. `seq`: the entry of this ledger that makes the change, or that receives
+   * it from the peer.
+   */
   change(subject: Subject, kind: EntryKind, seq: number): void {
     const peering = this.#change(subject, kind)
     if (peering.state === 'revoked') peering.revokedSeq = seq
   }
 
   /**
-   * Records the sharing in a `record-created` or `record-shared`. Throws `not_shared` if a remote performer's ledger
-   * is not among the peers.
+   * Records that a `record-created` or `record-shared` shares a record. Throws `not_shared` if a remote agent
+   * performs the record and the record is not shared with its ledger.
    */
   share(seq: number, { subjects, predicate }: ParsedStatement): void {
     const share = (predicate['share'] ?? []) as readonly { readonly peer: string }[]
@@ -147,7 +150,7 @@ export class LedgerPeers {
   }
 
   /**
-   * Takes a `step-offered` of this ledger. The other ledger's record may have moved meanwhile: then the other ledger
+   * Takes a `step-offered` of this ledger. If the record has moved in the other ledger meanwhile, the other ledger
    * refuses the offer.
    */
   offer(step: EntryStep, statement: ParsedStatement): void {
@@ -159,12 +162,12 @@ export class LedgerPeers {
   }
 
   /**
-   * Takes the other ledger's entry that a step received. If the step takes an offer, the caller must move its own
-   * record.
+   * Takes the other ledger's entry that a step of this ledger received. If the step takes an offer, the caller must
+   * change the state of its own record.
    */
   receive(step: EntryStep, received: ReceivedEntry): void {
     const statement = step.statement!
-    const claims = receivedClaimsOf(statement)! // verifyReceived has checked it
+    const claims = receivedClaimsOf(statement)! // verifyReceived has checked that they exist
     const peering = this.#find(claims.peer)
     if (claims.ledger !== peering.other.ledger)
       throw new ProofError(
@@ -182,7 +185,7 @@ export class LedgerPeers {
     this.#follow(peering, claims, received, step)
   }
 
-  /** Applies the changes of the other ledger's entry. */
+  /** Applies the changes that an entry of the other ledger makes. */
   #follow(
     peering: Peering,
     claims: ReceivedClaims,
@@ -247,7 +250,7 @@ export class LedgerPeers {
     this.#offers.refuse(offer, statement, at)
   }
 
-  /** Takes the invited side's `peer-added`, which names the inviter's. */
+  /** Takes the invited side's `peer-added`. It must name the leaf of the inviter's `peer-added`. */
   #greet(peering: Peering, leaf: string, { kind, subjects, predicate }: ParsedStatement): void {
     verifyAbout(peering, subjects[0])
     if (predicate['counterpart'] !== peering.addedLeaf)
@@ -268,7 +271,7 @@ export class LedgerPeers {
     }
   }
 
-  /** Throws if the peering is not new, or another peering with the ledger is not revoked. */
+  /** Throws if the peering already exists, or if another peering with the same ledger is not revoked. */
   #verifyNew(peer: string, ledger: string): void {
     if (this.#peerings.has(peer)) throw new ProofError('duplicate_subject', `${peer} is added twice`)
     const before = this.#newestWith.get(ledger)

@@ -7,27 +7,27 @@ import type { Subject } from '../statement/kinds.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
 
 /**
- * Called for each event of a gated record, with the state after it. The callback must neither store nor change
- * `record`.
+ * Called for each event of a gated record. `record`: its state after the event. The callback must neither store nor
+ * change `record`.
  */
 export type OnGated = (seq: number, record: Readonly<GatedRecord>) => void
 
 /**
  * Every record of a ledger, rebuilt from its statements.
  *
- * A terminal record takes 24 bytes in a table: its id, the seq of its first entry and one word of its payload's
- * digest. Only a gated record that can still move is an object.
+ * A terminal record takes 24 bytes in a table: its id, the seq of its first entry, and one word of its payload's
+ * digest. Only a gated record that can still change its state is an object.
  */
 export class LedgerRecords {
   readonly #ids: IdTable
   /**
-   * Completions, batches and registered statements. A separate table, because another ledger chooses the ids of its
-   * records and may choose one of these.
+   * Completions, batches and registered statements. They are not in `#ids`, because another ledger chooses the ids of
+   * its records, and could choose the id of a completion or batch.
    */
   readonly #others: IdTable
-  /** Reasons and compared values, each by its seq and the id that its name begins with. */
+  /** Reasons and compared values. The key of each is made from its seq and the id at the start of its name. */
   readonly #parts: IdTable
-  /** All gated records, also ended ones. The tag is the principal's index in `#principals`. */
+  /** All gated records, terminal ones too. The tag is the principal's index in `#principals`. */
   readonly #shareable: IdTable
   readonly #principals = new Map<string, number>()
   readonly #gated = new Map<string, GatedRecord>()
@@ -46,13 +46,19 @@ export class LedgerRecords {
     return this.#count
   }
 
-  /** Adds records that are terminal at once. Each has 16 bytes of `ids` and the first word of its payload's digest. */
+  /**
+   * Adds records that are terminal at once. For each record, `ids` has 16 bytes and `digestWords` has the first word
+   * of the payload's digest.
+   */
   notarize(ids: Uint8Array, digestWords: Uint32Array, seq: number): void {
     for (let i = 0; i < digestWords.length; i++) add(this.#ids, ids, ID_BYTES * i, seq, digestWords[i]!)
     this.#count += digestWords.length
   }
 
-  /** Takes the first event of a gated record. `agentSigned`: its type requires agents to sign for themselves. */
+  /**
+   * Takes the first event of a gated record. `agentSigned`: the record's type requires that agents sign for
+   * themselves.
+   */
   create(event: RecordEvent, agentSigned = false): void {
     const [subject] = event.statement.subjects
     add(this.#ids, parseIdBytes('rec', subject.name), 0, event.seq, digestWord(subject.sha256))
@@ -66,7 +72,7 @@ export class LedgerRecords {
     this.#onGated?.(event.seq, record)
   }
 
-  /** Takes a later event of a gated record. `isAgentSigned`: its actor signed it. */
+  /** Takes a later event of a gated record. `isAgentSigned`: the actor of the event signed it. */
   step(event: RecordEvent, isAgentSigned = false): void {
     const [subject, completion] = event.statement.subjects
     const record = this.#gated.get(subject.name)
@@ -88,8 +94,8 @@ export class LedgerRecords {
   }
 
   /**
-   * Throws if the entry at `seq` does not digest this document. Compares 32 bits of the digest. The digest of a
-   * missing document is compared in full with its line (erasures.ts).
+   * Throws if the entry at `seq` does not digest this document. Compares 32 bits of the digest. For a missing
+   * document, erasures.ts compares the full digest with the line of the document.
    */
   verifyDigested(name: string, sha256: string, seq: number): void {
     const known = this.#findDocument(name, seq)
@@ -112,7 +118,7 @@ export class LedgerRecords {
     add(this.#others, parseIdBytes('stm', name), 0, seq, 0)
   }
 
-  /** Adds a completion that was submitted here, or offered to another ledger. Throws `duplicate_subject`. */
+  /** Adds a completion that was submitted in this ledger or offered to another one. Throws `duplicate_subject`. */
   addCompletion({ name, sha256 }: Subject, seq: number): void {
     add(this.#others, parseIdBytes('cmp', name), 0, seq, digestWord(sha256))
   }
@@ -122,8 +128,8 @@ export class LedgerRecords {
   }
 
   /**
-   * Throws unless the record may be shared by `party`. It must be a gated record of this ledger, with this payload
-   * and with `party` as its principal. For a terminal record 32 bits of the digest are compared.
+   * Throws unless `party` may share the record. It must be a gated record of this ledger, with this payload and with
+   * `party` as its principal. For a terminal record only 32 bits of the payload's digest are compared.
    */
   verifyShared({ name, sha256 }: Subject, party: string): void {
     const id = parseIdBytes('rec', name)
@@ -147,7 +153,7 @@ function add(table: IdTable, ids: Uint8Array, offset: number, seq: number, tag: 
 
 /**
  * Returns the table key of a document. `name`: `<id>/<part>`. An id has at least 62 random bits, so two of these keys
- * never collide in an honest ledger.
+ * practically never collide in an honest ledger.
  */
 function partId(name: string, seq: number): Uint8Array {
   const [id] = name.split('/')

@@ -1,20 +1,25 @@
 import { ProofError } from '../error.ts'
 import type { JsonObject } from '../json/json-value.ts'
 
-/** `records`: null means a hold on everything. Empty if a type or agent narrows the hold. */
+/**
+ * `records`: ids of the records under the hold. null: the hold covers everything. Empty: a type or agent narrows the
+ * hold.
+ */
 type Hold = { readonly case: string; readonly records: readonly string[] | null }
 
 /**
- * Retention rules and holds, as a ledger's entries set them (docs/formats/statements.md). Verifies that an erasure by
- * the server names the rule that allows it, and that no hold on everything or on the record by its id forbids it. An
- * erasure's statement names neither type nor agent, so only the database can enforce holds on those.
+ * Retention rules and holds of a ledger, as its entries set them (docs/formats/statements.md).
+ *
+ * Verifies that an erasure by the server names the rule that allows it. Verifies also that no hold forbids it:
+ * neither a hold on everything, nor a hold that names the record. Holds by type or agent are enforced by the database
+ * only, because an erasure's statement names neither.
  */
 export class LedgerRetention {
-  /** Days by the seq of the entry that set the rule; null: no end. */
+  /** Days of each rule, by the seq of the entry that set the rule; null: the rule never ends. */
   readonly #rules = new Map<number, number | null>()
   /** Holds by the seq of the entry that set them. */
   readonly #holds = new Map<number, Hold>()
-  /** Seqs of the holds on everything, and of those on each record. */
+  /** `#ofAll`: seqs of the holds on everything. `#ofRecords`: seqs of the holds on each record. */
   readonly #ofAll = new Set<number>()
   readonly #ofRecords = new Map<string, Set<number>>()
   readonly #erasures = new Set<number>()
@@ -35,7 +40,7 @@ export class LedgerRetention {
     }
   }
 
-  /** Throws if no hold of that case was set by that entry, or if it was lifted before. */
+  /** Throws if the named entry set no hold of that case, or if its hold was already lifted. */
   liftHold(predicate: JsonObject): void {
     const seq = predicate['seq'] as number
     const hold = this.#holds.get(seq)
@@ -51,8 +56,8 @@ export class LedgerRetention {
   }
 
   /**
-   * Verifies that the entry at `by` may erase the document `name`. Throws if a hold is on it, if the server erases
-   * without a rule, or if an agent erases by a rule.
+   * Verifies that the entry at `by` may erase the document `name`. Throws if a hold covers the document, if the
+   * server erases without a rule, or if an agent erases by a rule.
    */
   erase(by: number, actor: string, name: string, predicate: JsonObject): void {
     const rule = predicate['rule'] as number | undefined
@@ -70,7 +75,7 @@ export class LedgerRetention {
     this.#erasures.add(by)
   }
 
-  /** Throws if one of these entries is no earlier erasure. */
+  /** Throws unless each seq in `erased` is that of an earlier erasure. */
   verifyErased(predicate: JsonObject): void {
     const other = (predicate['erased'] as number[]).find((seq) => !this.#erasures.has(seq))
     if (other !== undefined)

@@ -11,9 +11,9 @@ import type { ParsedStatement } from '../statement/statement.ts'
 type Statement = Pick<EntryStep, 'seq' | 'kind' | 'leaf' | 'atMs' | 'registered'>
 
 /**
- * Registered statements of a ledger. Each stands right before its `statement-registered`, and the two were appended
- * together. The policy that accepted it is the newest one before them. A statement without that entry would be an
- * entry that nobody in the ledger answers for.
+ * Registered statements of a ledger. Each statement lies right before its `statement-registered` entry, and the two
+ * were appended together. The newest policy before them is the policy that accepted the statement. Nobody in the
+ * ledger would be responsible for a statement without a `statement-registered` entry, so it is refused.
  */
 export class LedgerStatements {
   readonly #providers: ProofProviders
@@ -30,8 +30,8 @@ export class LedgerStatements {
   }
 
   /**
-   * Throws `statement_pair` unless statements and `statement-registered` entries alternate in pairs. A statement must
-   * be followed by its registration, and a registration must follow a statement.
+   * Throws `statement_pair` unless each statement is followed by its `statement-registered` entry, and each such
+   * entry follows a statement.
    */
   verifyPairing({ seq, kind }: Pick<EntryStep, 'seq' | 'kind'>): void {
     if ((this.#open !== null) === (kind === 'statement-registered')) return
@@ -50,8 +50,8 @@ export class LedgerStatements {
   }
 
   /**
-   * Takes the entry behind a statement, and verifies the issuer's signature by the policy. Throws `statement_pair`,
-   * and as verifyRegistration does.
+   * Takes the `statement-registered` entry behind a statement, and verifies the issuer's signature by the policy.
+   * Throws `statement_pair`, and as verifyRegistration does.
    */
   register(step: EntryStep, { subjects, predicate }: ParsedStatement): void {
     const registered = this.pair(step, { subjects, predicate })
@@ -66,7 +66,8 @@ export class LedgerStatements {
   }
 
   /**
-   * Does what `register` does without the policy, so the issuer's signature is not verified. Throws `statement_pair`.
+   * Does the same as `register`, but without the policy, so the issuer's signature is not verified. Throws
+   * `statement_pair`.
    */
   pair(
     step: Pick<EntryStep, 'seq' | 'atMs'>,
@@ -103,7 +104,7 @@ function verifyClaims(predicate: JsonObject, statement: SignedStatement, { sha25
   }
 }
 
-/** Returns the members of a `statement-registered` about the statement. */
+/** Returns the members of the `statement-registered` entry for this statement. */
 export function claimsOf(statement: SignedStatement, sha256: ProofProviders['sha256']) {
   const { issuer, subject, contentType, kid, payload } = statement
   return { issuer, subject, contentType, kid, payload: toHex(sha256(payload)) }

@@ -2,18 +2,20 @@ import { TAIL_AGE_MS_MAX } from '../limits.ts'
 
 type EntryPosition = { readonly seq: number; readonly atMs: number }
 
-/** An entry that should have been covered by a checkpoint before, and the time of the newest entry. */
+/** An entry that is too old to be without a checkpoint, and the time of the newest entry. */
 export type LateEntry = EntryPosition & { readonly newestAtMs: number }
 
 /**
  * Measures the age of entries behind the checkpoints.
  *
  * A statement does not contain its seq, and the chain is a hash without a key. So anybody who has an export or the
- * database, without any key, can put an older checkpoint under it and remove or exchange the entries behind. Their
- * times are signed, so an older checkpoint is visible: entries behind it are older than a minute.
+ * database can remove or exchange the entries behind an older checkpoint, and end the file with that checkpoint. No
+ * key is needed for this. But the times of entries are signed, so an older checkpoint can be recognised: some entries
+ * behind it are more than a minute older than the newest entry.
  *
- * Entries of the last minute can still be removed, and the end cut off. An attacker who removes everything older, but
- * leaves the last minute, leaves a gap in time. A gap alone proves nothing, because a ledger may be idle.
+ * Entries of the last minute can still be removed, and the end can be cut off. If an attacker removes everything
+ * between the checkpoint and the last minute, a gap in time remains. A gap alone proves nothing, because a ledger may
+ * be idle.
  */
 export class LedgerTail {
   #newestAtMs = Number.NEGATIVE_INFINITY
@@ -22,7 +24,7 @@ export class LedgerTail {
   #oldestBehindOwn: EntryPosition | null = null
   #oldestBehindAll: EntryPosition | null = null
 
-  /** Takes the next entry, with the sizes of the largest checkpoints that agreed with the ledger so far. */
+  /** Takes the next entry. Also takes the sizes of the largest checkpoints with which the ledger agreed so far. */
   append(
     position: EntryPosition,
     { ownSize, outsideSize }: { readonly ownSize: number; readonly outsideSize: number },
@@ -34,19 +36,23 @@ export class LedgerTail {
       Math.max(ownSize, outsideSize) > position.seq ? null : older(this.#oldestBehindAll, position)
   }
 
-  /** The oldest late entry behind the ledger's own checkpoints; null if they cover every entry older than a minute. */
+  /**
+   * The oldest entry that is late behind the ledger's own checkpoints; null if they cover every entry older than a
+   * minute.
+   */
   get lateBehindOwn(): LateEntry | null {
     return this.#late(this.#oldestBehindOwn)
   }
 
-  /** The oldest late entry behind all checkpoints, those from outside included. */
+  /** The oldest entry that is late behind all checkpoints, including those from outside. */
   get lateBehindAll(): LateEntry | null {
     return this.#late(this.#oldestBehindAll)
   }
 
   /**
-   * Whether there is a gap of more than a minute behind what the ledger's own checkpoint covers. Either somebody
-   * removed what lay there, or the ledger was idle and was read in the second after its next entry.
+   * Whether more than a minute lies between the last entry that the ledger's own checkpoint covers and the next
+   * entry. Either somebody removed entries between them, or the ledger was idle and was read just after its next
+   * entry.
    */
   get hasGapBehindOwn(): boolean {
     const oldest = this.#oldestBehindOwn
@@ -63,7 +69,7 @@ function older(one: EntryPosition | null, other: EntryPosition): EntryPosition {
   return one !== null && one.atMs <= other.atMs ? one : { seq: other.seq, atMs: other.atMs }
 }
 
-/** Explains a late entry to people, and when an honest ledger has one. */
+/** Returns an explanation of a late entry for people. It says when an honest ledger has such an entry. */
 export function describeLate({ seq, atMs, newestAtMs }: LateEntry, covered: number): string {
   const [at, newestAt] = [atMs, newestAtMs].map((ms) => new Date(ms).toISOString())
   return (

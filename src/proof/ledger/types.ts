@@ -1,6 +1,6 @@
 import { ProofError } from '../error.ts'
 
-/** Types that exist in every ledger without an entry of their own. */
+/** Types that every ledger has without registering them. */
 const BUILT_IN = [
   'agent-action/1',
   'agent-outcome/1',
@@ -50,7 +50,7 @@ export class LedgerTypes {
       throw new ProofError('agent_signature_missing', `agents must sign records of ${demanding} themselves`)
   }
 
-  /** Verifies the type's digest that a gated record fixes at its creation. */
+  /** Verifies the type's digest in a gated record's first entry. */
   verifyDigest(type: string, digest: string): void {
     const known = this.#digests.get(type)
     if (known !== null && known !== digest)

@@ -27,39 +27,42 @@ import { describeLate, LedgerTail } from './tail.ts'
 import { LedgerTypes } from './types.ts'
 
 export type LedgerVerifierOptions = PeersObserver & {
-  /** Checkpoint notes from outside: the ledger must extend each. */
+  /** Checkpoint notes from outside. The ledger must agree with each of them. */
   readonly storedCheckpoints?: readonly string[]
-  /** Statements with receipts, from outside: the ledger must have those entries and extend those trees. */
+  /**
+   * Statements with receipts, from outside. The ledger must have their entries at the same positions, and agree with
+   * their trees.
+   */
   readonly storedReceipts?: readonly Uint8Array[] | undefined
   /** Witnesses whose cosignatures are counted on every checkpoint. */
   readonly witnesses?: WitnessPolicy | undefined
   readonly compromised?: CompromisedKeys
-  /** Agents whose keys are known from elsewhere. */
+  /** Agents whose keys the caller knows from another source. */
   readonly pinnedAgents?: PinnedAgents | undefined
   /**
-   * Treatment of a ledger with entries behind the last checkpoint that are older than a minute (LedgerTail).
-   * `noticed` is for a verifier that stores the newest checkpoint itself and receives the next one late. Default:
-   * `refused`.
+   * What happens if entries behind the last checkpoint are older than a minute (LedgerTail). `refused`: `finish`
+   * throws. `noticed`: only `lateTail` reports it, for a verifier that stores the newest checkpoint itself and
+   * receives the next one late. Default: `refused`.
    */
   readonly lateTail?: 'refused' | 'noticed'
-  /** Should be random, so that ids cannot be chosen to slow the verifier down. */
+  /** Should be random. Otherwise somebody could choose ids that slow the verifier down. */
   readonly idSeed?: number
   /** Called for each perfect subtree of the Merkle tree when it is complete. */
   readonly onNode?: (level: number, index: number, hash: Uint8Array) => void
-  /** MAY throw ProofError, as onRemote and onOffer may: the entry is then refused. */
+  /** MAY throw ProofError, and so may onRemote and onOffer. The entry is then refused. */
   readonly onGated?: OnGated
-  /** Called for each erasure. `isStored`: the document is still there, which is legal until a worker removes it. */
+  /** Called for each erasure. `isStored`: the document is still stored, which is legal until a worker removes it. */
   readonly onErasure?: (atMs: number, isStored: boolean) => void
   /** Called for each verified entry. */
   readonly onEntry?: (step: EntryStep) => void
 }
 
 /**
- * Verifies a whole ledger, entry by entry in order: everything that an entry cannot show on its own.
+ * Verifies a whole ledger, entry by entry in order. Does all checks that need other entries.
  *
- * The caller MUST have put each entry through `verifyEntry` (in any order, on any thread), MUST append them in the
- * order of the source, and MUST stop at the first that throws. Throws ProofError. `summary` then has the findings up
- * to that entry, and its `size` is the seq of the refused entry.
+ * The caller MUST verify each entry with `verifyEntry` first (in any order, on any thread), MUST append the entries
+ * in the order of the source, and MUST stop at the first entry that throws. Throws ProofError. After an error,
+ * `summary` has the findings up to the refused entry, and its `size` is the seq of that entry.
  *
  * Takes about 30 bytes of memory for each record, and one object for each agent, key, type, erasure and gated record
  * that is not terminal.
@@ -122,7 +125,7 @@ export class LedgerVerifier {
     this.#verifyPosition(step)
     if (step.seq === 0) this.#begin(step)
     this.#statements.verifyPairing(step)
-    // A registered statement has no author in the ledger: the entry behind it names who registered it.
+    // A registered statement has no author in the ledger. The entry behind it names the agent that registered it.
     const own = isOwnStep(step) ? step : null
     const isAgentSigned = own !== null && this.#verifyAuthor(own)
     const chain = this.#linkChain(step)
@@ -144,12 +147,12 @@ export class LedgerVerifier {
     this.#options.onEntry?.(step)
   }
 
-  /** Adds a checkpoint of the ledger's own. Must be called before the entry that reaches its size. */
+  /** Adds a checkpoint that came with the ledger. The caller must add it before the entry that reaches its size. */
   expectCheckpoint(note: string): void {
     this.#checkpoints.expect(note, false, this.#size)
   }
 
-  /** Verifies the end of the ledger. Throws if anything that the entries promise is missing. */
+  /** Verifies the end of the ledger. Throws if content is missing that the entries promise. */
   finish(): void {
     this.#statements.finish()
     this.#erasures.finish()
@@ -166,14 +169,14 @@ export class LedgerVerifier {
       throw new ProofError('checkpoint_missing_tail', late)
   }
 
-  /** Fault of the entries behind the last checkpoint; null if they are new. */
+  /** Describes the oldest entry behind the last checkpoint that is too old; null: all entries behind it are new. */
   get lateTail(): string | null {
     const late = this.#tail.lateBehindAll
     const { outsideSize, ownSize } = this.#checkpoints
     return late && describeLate(late, Math.max(outsideSize, ownSize))
   }
 
-  /** The Merkle tree so far; callers must not change it. */
+  /** The Merkle tree over the entries so far. Callers must not change it. */
   get frontier(): Frontier {
     return this.#frontier
   }
@@ -209,7 +212,7 @@ export class LedgerVerifier {
     }
   }
 
-  /** Takes from the first entry what it fixes for all later entries. */
+  /** Takes from the first entry the facts that are fixed for all later entries. */
   #begin(step: EntryStep): void {
     const { subjects, predicate } = step.statement!
     const definition = predicate['definition'] as Definition
@@ -223,7 +226,7 @@ export class LedgerVerifier {
     this.#checkpoints.begin(definition.origin, parsePublicKey('EdDSA', fromBase64(definition.noteKey)))
   }
 
-  /** Returns whether an agent signed the entry. */
+  /** Verifies the signer of an entry. Returns whether an agent signed it. */
   #verifyAuthor(step: OwnStep): boolean {
     this.#verifyMembership(step)
     const isAgentSigned = this.#agentKeys.verifySigner(step)
@@ -232,7 +235,10 @@ export class LedgerVerifier {
     return isAgentSigned
   }
 
-  /** One envelope key signs for many ledgers, so entries of another ledger have valid signatures here too. */
+  /**
+   * Verifies that an entry belongs to this ledger. One envelope key signs for many ledgers, so the signatures of
+   * another ledger's entries are valid here too.
+   */
   #verifyMembership(step: EntryStep): void {
     if (step.ledger !== this.#ledger)
       throw new ProofError('ledger_foreign', `an entry of ${step.ledger} is in ${this.#ledger}`)
@@ -248,8 +254,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * A checkpoint stored after the theft does not vouch for entries that the thief signed before it. So entries at or
-   * after the compromise are always refused.
+   * Refuses entries at or after the time of the compromise. A checkpoint that was stored after the theft could cover
+   * such entries, so it does not help against the thief.
    */
   #noteCompromised({ seq, kid, atMs }: EntryStep): void {
     const sinceMs = this.#options.compromised?.get(kid)
@@ -264,8 +270,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Throws if the envelope occurs twice. An envelope that makes records needs no second table: its record ids cannot
-   * occur twice.
+   * Throws if the same envelope occurs twice. Envelopes that make records are not stored for this check, because a
+   * repeated envelope would repeat record ids, which is refused elsewhere.
    */
   #verifyNew(step: EntryStep): void {
     if (step.recordIds.length > 0) return
@@ -278,8 +284,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Applies the entry's changes. `follow` of its kind (statement/kinds) changes the ledger, and a step moves its
-   * record.
+   * Applies the entry's changes. The function `follow` of the entry's kind (statement/kinds) changes the ledger, and
+   * a step changes its record.
    */
   #follow(step: EntryStep, isAgentSigned: boolean): void {
     this.#records.notarize(step.recordIds, step.digestWords, step.seq)
@@ -302,8 +308,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Verifies that the state in a `ledger-restored` is the state before the entry. The operator signed it when the
-   * ledger was reopened.
+   * Verifies the state of the ledger that a `ledger-restored` entry names, which must be the state before this entry.
+   * The operator signed this state when the ledger was reopened.
    */
   #verifyRestored(found: { readonly size: number; readonly chain: string }): void {
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {

@@ -27,9 +27,9 @@ import {
 } from '../statement/fields.ts'
 
 /*
- * Proofs as files (docs/formats/proofs.md): a server's evidence of one entry, for a reader who has nothing else. An
- * attacker controls the whole file. Unknown members are refused, because a member that no check reads could be
- * changed.
+ * Proofs as files (docs/formats/proofs.md). A proof is a server's evidence of one entry, for a reader who has nothing
+ * else. An attacker controls the whole file. Unknown members are refused: no check reads them, so somebody could
+ * change them unnoticed.
  */
 
 export type EntryProof = {
@@ -40,7 +40,7 @@ export type EntryProof = {
     readonly origin: string
     readonly noteVerifierKey: string
   }
-  /** Hints: a kid is the thumbprint of its key. */
+  /** Hints only: a kid must be the thumbprint of its key. */
   readonly keys: readonly KeyHint[]
   readonly entry: SignedLine & { readonly seq: number; readonly chain: string }
   readonly index: number
@@ -133,7 +133,7 @@ export function parseEntryProof(text: string): EntryProof {
   }
 }
 
-/** `item`: a value that isItemProof accepted. */
+/** Parses an item's proof. `item`: a value that isItemProof accepted. */
 export function parseItemProof(item: unknown): ItemProof {
   return { ...(item as ItemProof), path: hashesOf((item as ItemProof).path) }
 }
@@ -152,7 +152,7 @@ function parseMembers(text: string, fields: Fields): JsonObject {
   return value
 }
 
-/** `path`: a value that isPath accepted. */
+/** Decodes the hashes of a path. `path`: a value that isPath accepted. */
 export function hashesOf(path: unknown): Uint8Array[] {
   return (path as string[]).map(fromHex)
 }

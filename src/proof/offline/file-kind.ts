@@ -1,6 +1,6 @@
 import { startsWith } from '../bytes.ts'
 
-/** First bytes of a file that identify its kind. */
+/** Number of bytes from a file's start that are enough to identify its kind. */
 export const FILE_KIND_BYTES = 64
 
 export type FileKind = 'export' | 'bundle' | 'proof' | 'receipt'
@@ -13,7 +13,10 @@ const STARTS: readonly (readonly [string, FileKind])[] = [
   ['{"entry"', 'proof'],
 ]
 
-/** CBOR tag 18, the first byte of every COSE_Sign1 of ours: a receipt, or a registered statement with one. */
+/**
+ * CBOR tag 18, the first byte of every COSE_Sign1 that we write. Such a file is a receipt, or a registered statement
+ * with its receipt.
+ */
 const SIGN1 = 0xd2
 const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 

@@ -6,8 +6,8 @@ import { keyThumbprint, parsePublicKey } from '../keys.ts'
 import type { KeyHint } from '../ledger/key-hint.ts'
 
 /**
- * Returns a FindKey over hints. Each key is stored under its computed thumbprint, so a wrong key is never found.
- * Malformed hints are ignored.
+ * Returns a FindKey over hints. Each key is stored under the thumbprint that is computed here, so a hint with a false
+ * kid does no harm. Malformed hints are ignored.
  */
 export function makeFindKey(
   hints: readonly Pick<KeyHint, 'alg' | 'spki'>[],
@@ -41,8 +41,8 @@ export function findNamedKeys(
 }
 
 /**
- * Returns the key of the hint with this kid, or null if there is none. Throws `bad_key` if its bytes are no key,
- * `kid_mismatch` if its thumbprint differs.
+ * Returns the key of the hint with this kid, or null if no hint has it. Throws `bad_key` if the hint's bytes are no
+ * key, `kid_mismatch` if the kid is not the key's thumbprint.
  */
 export function findNamedKey(
   hints: readonly Pick<KeyHint, 'kid' | 'alg' | 'spki'>[],

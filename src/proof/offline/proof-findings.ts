@@ -7,17 +7,17 @@ export type ProofFindings = {
   readonly seq: number
   readonly kind: EntryKind
   readonly recordedAt: string
-  /** Subject of the entry; for an item's proof, the record. */
+  /** Subject of the entry. If the proof is about an item of a batch, the record. */
   readonly subject: string
-  /** Version of the gated record after the step; otherwise null. */
+  /** Version of the gated record after the step; null for other entries. */
   readonly version: number | null
   /**
-   * Settlement signal of a verdict or of its overturning; otherwise null. The settling party must act once per record
-   * and version.
+   * Settlement signal of a verdict or of its overturning; null for other entries. The settling party must act only
+   * once for each record and version.
    */
   readonly signal: Signal | null
   readonly kid: string
-  /** Who signed the entry: the agent itself, by a key that the server registered, or the server. */
+  /** `agent`: the agent signed with its own key, which the server had registered. `server`: the server signed. */
   readonly signedBy: 'agent' | 'server'
   readonly treeSize: number
   readonly record: 'same' | 'not given'
@@ -26,14 +26,14 @@ export type ProofFindings = {
   /** `given`: a checkpoint that the caller stored covers the entry. `own`: only the proof's checkpoint does. */
   readonly checkpoint: 'given' | 'own'
   readonly covered: number
-  /** How many of the given witnesses cosigned the proof's checkpoint; null: no witnesses were given. */
+  /** Number of given witnesses that cosigned the proof's checkpoint; null: no witnesses were given. */
   readonly cosigned: number | null
   /**
-   * Signature lines of that checkpoint by keys that are neither the ledger's nor a given witness's; null: no
-   * witnesses were given.
+   * Number of signature lines of the proof's checkpoint by keys that belong neither to the ledger nor to a given
+   * witness; null: no witnesses were given.
    */
   readonly unknownCosignatures: number | null
-  /** Further limits of the findings, for people. */
+  /** Remarks for people on what the findings do not show. */
   readonly notices: readonly string[]
 }
 
@@ -79,7 +79,7 @@ export function gatedVersion(kind: EntryKind, { version = null }: JsonObject): n
   return ENTRY_KINDS[kind].movesRecord && kind !== 'record-notarized' ? (version as number | null) : null
 }
 
-/** parseStatement has checked the members. */
+/** Returns the signal in a predicate. parseStatement has checked its members. */
 export function signalOf({ signal = null }: JsonObject): Signal | null {
   return signal as Signal | null
 }

@@ -11,16 +11,16 @@ import type { VerifiedProof } from './verify-proof.ts'
 /** An entry that was verified by a proof or a receipt. */
 export type ProvedEntry = Pick<VerifiedProof, 'statement' | 'item' | 'seq'>
 
-/** Predicate about the gated record. parseStatement has checked its formats. */
+/** Predicate of the entry. parseStatement has checked the formats of its members. */
 type Predicate = ParsedStatement['predicate']
 
 /**
  * Verifies the member `gated` of a record against the entry. If the entry created the record, the terms are compared,
- * otherwise the step. A record that has moved on since is accepted if it still shows what the entry states. Other
+ * otherwise the step. If the record has moved on since, it is accepted if it still shows what the entry states. Other
  * steps are not verified. Throws `record_contradicts_proof`, or a document's code.
  *
- * A server that lies about one step may send the proof of another. So the proved step must be shown, and a record in
- * a terminal state must be in the entry's state.
+ * A server that lies about one step could send the proof of another step. So the record must show the proved step,
+ * and a record in a terminal state must be in the state that the entry states.
  */
 export function verifyGatedRecord(record: JsonObject, proof: ProvedEntry, sha256: Sha256): void {
   const { item, statement } = proof
@@ -53,7 +53,10 @@ function verifyTerms(gated: JsonObject, statement: ParsedStatement, isNew: boole
   if (performer !== undefined || isNew) verifyMember('performer', gated['performer'], performer)
 }
 
-/** The record may be shared with more peers than at its creation. All signed shares must be shown. */
+/**
+ * Throws if a signed share is not shown. The record may show more shares, because it can be shared with more peers
+ * after its creation.
+ */
 function verifyShare(shown: JsonValue | undefined, signed: JsonValue | undefined): void {
   const texts = (Array.isArray(shown) ? shown : []).map(canonicalize)
   const missing = ((signed ?? []) as JsonObject[]).find((one) => !texts.includes(canonicalize(one)))
@@ -62,12 +65,12 @@ function verifyShare(shown: JsonValue | undefined, signed: JsonValue | undefined
 
 type ShownStep = {
   readonly member: string
-  /** The step's document. It is the last subject, except that a reason may be absent. */
+  /** Document of the step, which the last subject digests. Only a reason may be absent. */
   readonly document: 'evidence' | 'values' | 'reason'
   readonly claims: (predicate: Predicate) => Readonly<Record<string, JsonValue | undefined>>
 }
 
-/** Where a record shows a step of each kind, and which members. */
+/** For each kind of step: the member of the record that shows the step, and the members to compare. */
 const SHOWN_STEPS: { readonly [Kind in EntryKind]?: ShownStep } = {
   'completion-submitted': {
     member: 'completion',
@@ -116,7 +119,7 @@ function verifyDocument(
   else verifyShownDigest(sha256, parseShownSalt(shown, document), document, shown[document]!, signed)
 }
 
-/** Verifies one member. A member that the statement lacks must be null. */
+/** Verifies one member. If the statement lacks the member, the shown value must be null. */
 function verifyMember(name: string, shown: JsonValue | undefined, signed: JsonValue | undefined): void {
   const [shownText, signedText] = [shown, signed].map((value) => canonicalize(value ?? null))
   if (shownText !== signedText) throw contradiction(`${name} is ${shownText}, but ${signedText} was signed`)

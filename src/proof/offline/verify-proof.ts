@@ -21,17 +21,19 @@ import { parseNote } from '../tree/note.ts'
 import type { ConsistencyProof, EntryProof, ItemProof } from './entry-proof.ts'
 import { findNamedKeys } from './key-hints.ts'
 
-/** The caller's knowledge from elsewhere. Whatever is missing is taken from the proof itself. */
+/** What the caller knows from another source. If a value is missing, the proof's own value is used. */
 export type ProofTrust = {
-  /** Kids (lower-case hex), one of which must have signed the entry. Empty: any key may. */
+  /**
+   * Kids (lower-case hex), of which one must have signed the entry. If the list is empty, any key may have signed it.
+   */
   readonly kids: readonly string[]
-  /** The ledger's note verifier key; null: the key that the proof names. */
+  /** The ledger's note verifier key; null: the proof's own note key is used. */
   readonly noteKey: string | null
   /** Checkpoint notes that the caller stored. */
   readonly storedCheckpoints: readonly string[]
-  /** Joins a stored checkpoint of another size with the proof's. */
+  /** Joins a stored checkpoint with the proof's checkpoint if their sizes differ. */
   readonly consistency: ConsistencyProof | null
-  /** Keys known to be compromised, whatever the proof claims about them. */
+  /** Keys that the caller knows to be compromised. The proof's own claims about its keys do not matter for these. */
   readonly compromised?: CompromisedKeys | undefined
   /** Witnesses whose cosignatures are counted on the proof's checkpoint. */
   readonly witnesses?: WitnessPolicy | undefined
@@ -45,7 +47,7 @@ export type VerifiedProof = {
   readonly signedBy: 'agent' | 'server'
   readonly seq: number
   readonly checkpoint: Checkpoint
-  /** The stored checkpoint that agrees with the proof's; null: none was given. */
+  /** The stored checkpoint with which the proof's checkpoint agrees; null: no checkpoint was given. */
   readonly stored: Checkpoint | null
   /** Cosignatures of the proof's checkpoint; null: no witnesses were given. */
   readonly cosignatures: CosignatureCount | null
@@ -54,12 +56,13 @@ export type VerifiedProof = {
 /**
  * Verifies that the entry was signed and is in the ledger of the checkpoint. Throws ProofError.
  *
- * It does not show that the kid was the ledger's at that seq, nor that the actor was entitled: that needs the whole
- * chain. Some members are not signed: `ledger.name`, `keys[…].activatedAt` and `retiredAt`, and `entry.chain` of any
- * entry but the checkpoint's last.
+ * The proof does not show that the kid belonged to the ledger at that seq, nor that the actor was allowed to make the
+ * entry. Only the whole chain shows this. Some members are not signed: `ledger.name`, `keys[…].activatedAt` and
+ * `retiredAt`, and `entry.chain`, unless the entry is the last one of the checkpoint.
  */
 export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
-  // findNamedKeys verifies that each kid follows from its key's bytes, because the kid is what the caller knows.
+  // findNamedKeys verifies that each kid is the thumbprint of its key. The caller trusts kids, so a kid must not
+  // stand for another key.
   if (proof.entry.kind === STATEMENT)
     throw new ProofError('proof_syntax', 'a registered statement has a receipt, not a proof')
   const keys = findNamedKeys(proof.keys, providers.sha256)
@@ -108,9 +111,9 @@ export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: Pro
 }
 
 /**
- * Verifies the registration of an agent's key. The server must have signed the registration, and the key its proof of
- * possession. It shows neither that the agent's earlier keys endorsed the key, nor that it was not revoked later:
- * that needs the whole chain.
+ * Verifies the registration of an agent's key. The server must have signed the registration, and the key must have
+ * signed its proof of possession. The registration does not show that an earlier key of the agent endorsed the key,
+ * nor that the key was not revoked later. Only the whole chain shows this.
  */
 function verifyRegistration(
   proof: EntryProof,
@@ -132,7 +135,10 @@ function verifyRegistration(
   return { envelope, statement, findKey: (kid: string) => (kid === newKey.kid ? own : null) }
 }
 
-/** `signed`: the entry; then the registration of its key, if an agent signed it. */
+/**
+ * Verifies that a kid that the caller trusts signed. `signed`: the envelope of the entry. If an agent signed the
+ * entry, also the envelope of the registration of its key.
+ */
 function verifyGivenKid(signed: readonly ParsedEnvelope[], { kids }: ProofTrust): string {
   const found = signed.map(({ kid }) => toHex(kid))
   if (kids.length > 0 && !found.some((kid) => kids.includes(kid)))
@@ -143,7 +149,10 @@ function verifyGivenKid(signed: readonly ParsedEnvelope[], { kids }: ProofTrust)
   return found[0]!
 }
 
-/** The origin names the note key, so it must contain the ledger that the entry was signed for. */
+/**
+ * Verifies the ledger. The origin is the name of the note key, so it must contain the id of the ledger for which the
+ * entry was signed.
+ */
 function verifyLedger({ ledger }: EntryProof, envelope: ParsedEnvelope, statement: ParsedStatement): void {
   if (ledger.id !== statement.ledger || !ledger.origin.endsWith(`/${statement.ledger}`))
     throw new ProofError(
@@ -171,7 +180,7 @@ function makeVerifyNote({ ledger }: EntryProof, trust: ProofTrust, providers: Pr
   return (note: string): Checkpoint => verifyCheckpoint(note, key, sha256, verifySignature)
 }
 
-/** Verifies inclusion. The path's index and size must be the entry's seq and the checkpoint's size. */
+/** Verifies inclusion. The index of the path must be the entry's seq, and the size must be the checkpoint's. */
 function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: ProofProviders): void {
   const { entry, index, treeSize, path } = proof
   if (index !== entry.seq || treeSize !== checkpoint.size) {
@@ -185,7 +194,7 @@ function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: Proo
     throw new ProofError('chain_broken', `the checkpoint has the chain hash ${toHex(checkpoint.chain)}`)
 }
 
-/** Verifies an item of a batch. A batch's entry may be proved alone, but an item needs its batch. */
+/** Verifies an item of a batch. The entry of a batch can be proved without items, but an item only with its batch. */
 export function verifyItemProof(
   item: ItemProof,
   statement: ParsedStatement,
@@ -201,10 +210,12 @@ export function verifyItemProof(
 }
 
 /**
- * Verifies that a checkpoint agrees with the stored ones. Returns the one it agrees with, or null if none was given.
+ * Verifies that a checkpoint agrees with the stored ones. Returns the stored checkpoint with which it agrees, or null
+ * if none was given.
  *
- * An operator can sign two ledgers of one name, but only one of them has the stored checkpoint. A stored checkpoint
- * of the same size must be equal. One of another size proves nothing until a consistency proof joins the two.
+ * An operator can sign two different ledgers with the same name, but the stored checkpoint fits only one of them. If
+ * it has the same size, it must be equal. If it has another size, it proves nothing until a consistency proof joins
+ * the two.
  */
 export function verifyStored(
   checkpoint: Checkpoint,
@@ -244,8 +255,8 @@ function consistencyMissing(checkpoint: Checkpoint, stored: readonly Checkpoint[
 }
 
 /**
- * Verifies that no compromised key signed the entry. Such a key can sign entries of any date, so only a checkpoint
- * from before the compromise vouches for an entry.
+ * Verifies that no compromised key signed the entry. The thief of a key can sign entries of any date. So an entry is
+ * accepted only if a stored checkpoint from before the compromise covers it.
  */
 export function verifyCompromise(
   compromised: CompromisedKeys,

@@ -12,11 +12,11 @@ import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.t
 import type { ParsedStatement } from '../statement/statement.ts'
 import { type ProvedEntry, verifyGatedRecord } from './verify-gated-record.ts'
 
-/** Members of an entry about a record, by their names in the record, and digests of its documents. */
+/** What an entry states about a record: members, by their names in the record, and digests of documents. */
 type SignedRecord = {
   readonly members: Readonly<Record<string, JsonValue>>
   readonly payload: string
-  /** null: there are none. undefined: this entry does not state it. */
+  /** Digest of the references. null: the record has none. undefined: the entry does not state it. */
   readonly references: string | null | undefined
 }
 
@@ -25,8 +25,8 @@ type SignedRecord = {
  * the salt, the signed digests. Id, type, actor and the other members must match the entry. For a gated record the
  * terms or the step must match.
  *
- * Members that the entry lacks are not verified: metadata, what became of the record later, what a later server
- * version may add. An absent member means null, so that a record that was stored before a member existed still
+ * Members that the entry does not contain are not verified: metadata, later events of the record, and members of
+ * later server versions. An absent member means null, so that a record that was stored before a member existed still
  * verifies.
  *
  * Throws ProofError; `record_contradicts_proof` unless a more exact code applies.
@@ -66,7 +66,7 @@ function signedRecord({ statement, item }: ProvedEntry): SignedRecord {
     throw new ProofError('record_contradicts_proof', `the proof is of ${kind}, not of a record`)
   const base = { id: name, digest: sha256, ledger }
   const { type, references = null } = predicate
-  // A later event names its own maker, not the record's.
+  // A later event names the agent that made the event. The record shows the agent that made the record.
   if (type === undefined) return { members: base, payload: sha256, references: undefined }
   const members = { ...base, ...membersOfFirst(statement), type, ...shownOf(predicate), batch: null }
   return { members, payload: sha256, references: references as string | null }

@@ -8,8 +8,8 @@ export const RFC9162_SHA256 = 1
 export const INCLUSION = -1
 export const CONSISTENCY = -2
 
-// Our own labels. Labels for private use are below -65536
-/** Protected header: number of leaves under the signed root. */
+// Our own labels. RFC 9052 reserves labels below -65536 for private use.
+/** In the protected header: number of leaves under the signed root. */
 export const SIZE = -65_537
-/** Unprotected header: one record of the batch that the receipt's entry notarizes. */
+/** In the unprotected header: one record of the batch that the receipt's entry notarizes. */
 export const ITEM = -65_538

@@ -24,16 +24,16 @@ import {
 import { CONSISTENCY, INCLUSION, ITEM, RECEIPTS, RFC9162_SHA256, SIZE, VDP, VDS } from './labels.ts'
 
 /*
- * COSE Receipts (RFC 9942) of docs/formats/receipts.md. Each has one proof, in deterministic CBOR. They are small and
- * rare compared with envelopes, so cborg encodes them.
+ * COSE Receipts (RFC 9942) as docs/formats/receipts.md describes them. Each receipt has one proof, in deterministic
+ * CBOR. Receipts are small and rare compared with envelopes, so cborg encodes them.
  */
 
-/** RFC 9162 path from leaf `index` of `size` leaves to the root. */
+/** RFC 9162 path from leaf `index` of a tree of `size` leaves to its root. */
 export type LeafPath = { readonly size: number; readonly index: number; readonly path: readonly Uint8Array[] }
-/** RFC 9162 path that joins the roots of `from` and `to` leaves. */
+/** RFC 9162 path that joins the roots of two trees, of `from` and of `to` leaves. */
 export type JoiningPath = { readonly from: number; readonly to: number; readonly path: readonly Uint8Array[] }
 
-/** One record of a batch. `item`: the hashed bytes. `at`: its position in the batch's own tree. */
+/** One record of a batch. `item`: the bytes that were hashed. `at`: position of the record in the batch's own tree. */
 export type ReceiptItem = { readonly item: Uint8Array; readonly at: LeafPath }
 
 type Signed = { readonly protectedBytes: Uint8Array; readonly signature: Uint8Array }
@@ -65,7 +65,10 @@ export function encodeConsistencyReceipt({
   return encodeSign1(signed, new Map([[VDP, new Map([[CONSISTENCY, [proof]]])]]))
 }
 
-/** Returns the envelope with its receipt in the unprotected header (RFC 9942 §2). The file can be verified alone. */
+/**
+ * Returns the envelope with its receipt in the unprotected header (RFC 9942 §2). To verify this file, nothing but the
+ * keys is needed.
+ */
 export function attachReceipt(envelope: Uint8Array, receipt: Uint8Array): Uint8Array {
   const { protectedBytes, payload, signature } = parseSign1(envelope, 'deterministic')
   const parts = [protectedBytes, new Map([[RECEIPTS, [receipt]]]), payload, signature]
@@ -73,7 +76,7 @@ export function attachReceipt(envelope: Uint8Array, receipt: Uint8Array): Uint8A
 }
 
 /**
- * Splits a file into the envelope before attachReceipt and the receipt. Throws `receipt_syntax`, `cbor_malformed`,
+ * Splits a file that attachReceipt made into envelope and receipt. Throws `receipt_syntax`, `cbor_malformed`,
  * `cbor_not_deterministic`, `cose_structure`, `envelope_too_large`.
  */
 export function detachReceipt(file: Uint8Array): {
@@ -85,7 +88,8 @@ export function detachReceipt(file: Uint8Array): {
   const { protectedBytes, unprotected, signature } = parts
   const payload = attachedPayload(parts)
   const receipt = onlyBytes(onlyMember(unprotected, RECEIPTS, 'the statement'), 'receipts')
-  // The deterministic encoding of the same parts restores the signed and hashed bytes.
+  // The envelope has one deterministic encoding, so encoding its parts again gives exactly the signed and hashed
+  // bytes.
   return { envelope: encodeEnvelope(protectedBytes, payload, signature), receipt }
 }
 
@@ -96,7 +100,7 @@ export function parseInclusionReceipt(bytes: Uint8Array): InclusionReceipt {
   return {
     ...signed,
     inclusion: parseLeafPath(proofOf(rest, INCLUSION)),
-    // `has`, because CBOR has a value `undefined`, which is not an item.
+    // `has`, because a malformed item may be CBOR's `undefined`. It must be refused, not taken for an absent item.
     item: unprotected.has(ITEM) ? parseItem(unprotected.get(ITEM)) : null,
   }
 }
@@ -109,8 +113,8 @@ export function parseConsistencyReceipt(bytes: Uint8Array): ConsistencyReceipt {
 }
 
 /**
- * Parses the protected header. Throws `cbor_malformed`, `cbor_not_deterministic`; then in this order `cose_crit`,
- * `receipt_syntax` for the labels, `cose_algorithm`, `receipt_syntax`.
+ * Parses the protected header. Throws `cbor_malformed`, `cbor_not_deterministic`; then, in this order, `cose_crit`,
+ * `receipt_syntax` if the labels are wrong, `cose_algorithm`, `receipt_syntax` if another value is wrong.
  */
 export function parseReceiptHeader(protectedBytes: Uint8Array): ReceiptHeader {
   const header = decodeCbor(protectedBytes, 'deterministic')
@@ -150,7 +154,8 @@ function encodeLeafPath({ size, index, path }: LeafPath): Uint8Array {
 function parseReceipt(bytes: Uint8Array): ParsedSigned & { readonly unprotected: CoseMap } {
   refuseLong(bytes, RECEIPT_BYTES_MAX)
   const { payload, ...parts } = parseSign1(bytes, 'deterministic')
-  // An attached root could be verified instead of the root of the proof.
+  // If a root were attached, a verifier might check the signature over that root instead of the root that the proof
+  // leads to.
   if (payload !== null) throw structure('the payload must be detached')
   return { ...parts, header: parseReceiptHeader(parts.protectedBytes) }
 }

@@ -14,9 +14,11 @@ export type StatementTrust = {
 export type VerifiedTransparentStatement = VerifiedPosition & { readonly statement: SignedStatement }
 
 /**
- * Verifies a Transparent Statement (RFC 9943 §7): another issuer's statement, with a ledger's receipt in its header.
- * Returns its position in the ledger of the note key. Throws ProofError. That the ledger's policy accepted it is
- * shown by the entry behind it and by an audit.
+ * Verifies a Transparent Statement (RFC 9943 §7): a statement by another issuer, with a ledger's receipt in its
+ * header. Returns the statement's position in the ledger of the note key. Throws ProofError.
+ *
+ * This function does not show that the ledger's policy accepted the statement. The entry behind the statement and an
+ * audit show it.
  */
 export function verifyTransparentStatement(
   file: Uint8Array,

@@ -8,9 +8,10 @@ import { keyIdOf, signatureLine } from '../tree/note.ts'
 import { RFC9162_SHA256, SIZE, VDS } from './labels.ts'
 
 /*
- * The second signature of a checkpoint, from which receipts are made: COSE over the root alone (RFC 9942), with the
- * size in the protected header. One signature serves every entry of the tree, so making receipts needs no key. It is
- * stored as a line of the note, under a type of its own. Parsers of notes ignore it (C2SP signed-note).
+ * The second signature of a checkpoint, from which receipts are made. It is a COSE signature over the root alone (RFC
+ * 9942), with the size in the protected header. One signature serves every entry of the tree, so making receipts
+ * needs no key. The note stores the signature in a line of our own type, which other parsers of notes ignore (C2SP
+ * signed-note).
  */
 
 export type TreeHead = {
@@ -20,10 +21,10 @@ export type TreeHead = {
   readonly root: Uint8Array
 }
 
-/** signed-note's type for unassigned signatures, with our name behind it. */
+/** Signature type 0xff, which signed-note reserves for types without a number, followed by our own name. */
 const LINE_TYPE = concat([new Uint8Array([0xff]), utf8Encode('tallystick.dev/receipt/v1')])
 
-/** Encodes the protected header of every receipt of the tree. `kid`: the note key's, 32 bytes. */
+/** Encodes the protected header, which all receipts of the tree share. `kid`: kid of the note key, 32 bytes. */
 export function encodeTreeHeader(
   { issuer, origin, size }: Omit<TreeHead, 'root'>,
   kid: Uint8Array,

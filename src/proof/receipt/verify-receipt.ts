@@ -29,7 +29,7 @@ export type ReceiptTrust = {
 export type VerifiedReceipt = VerifiedPosition & {
   readonly envelope: ParsedEnvelope
   readonly statement: ParsedStatement
-  /** The record of a batch; null: the receipt shows the entry itself. */
+  /** The record of a batch that the receipt shows; null: the receipt shows the entry itself. */
   readonly item: BatchItem | null
 }
 
@@ -65,8 +65,8 @@ export function verifyReceipt(
 }
 
 /**
- * Verifies the receipt of an envelope, whatever its content. Returns the position of those bytes in the ledger of the
- * note key. Throws ProofError; `receipt_syntax` if the receipt shows a record of a batch.
+ * Verifies the receipt of an envelope with any content. Returns the envelope's position in the ledger of the note
+ * key. Throws ProofError; `receipt_syntax` if the receipt shows a record of a batch.
  */
 export function verifyReceiptOf(
   envelope: Uint8Array,
@@ -80,8 +80,9 @@ export function verifyReceiptOf(
 }
 
 /**
- * Verifies the position of an envelope in the ledger of the note key. A batch's record is verified in its batch too.
- * The envelope's content is left to the verifier of the whole ledger. Throws ProofError.
+ * Verifies the position of an envelope in the ledger of the note key. If the receipt shows a record of a batch, its
+ * position in the batch is verified too. The content of the envelope is not checked: the verifier of the whole ledger
+ * does that. Throws ProofError.
  */
 export function verifyReceiptPosition(
   file: Uint8Array,
@@ -151,7 +152,7 @@ function verifyLedgerKey(header: ReceiptHeader, noteKey: string, { sha256 }: Pro
   return key
 }
 
-/** A path alone fits trees of several sizes, so the size must be the signed one. */
+/** The same path can be valid in trees of several sizes, so the size must be the signed one. */
 function verifySize(size: number, header: ReceiptHeader): void {
   if (size === header.size) return
   throw new ProofError(
@@ -192,7 +193,8 @@ function verifyItem(
   const text = utf8Decode(item)
   const value: JsonValue = parseJsonText(text)
   const found = verifyBatchItem(sha256, value, at.index, at.size, at.path, statement.subjects[0].sha256)
-  // The leaf is computed from the members' canonical form, so the shown bytes must be exactly that.
+  // The leaf is computed from the canonical form of the item's members, so the bytes in the receipt must be exactly
+  // that form.
   if (itemBytes(found) !== text) throw new ProofError('batch_item', 'the item is not in its canonical form')
   return found
 }

@@ -6,18 +6,21 @@ import { parsePublicKey } from '../keys.ts'
 import { lowS } from '../p256-low-s.ts'
 import type { SignedStatement } from './signed-statement.ts'
 
-/** Which statements a ledger registers, as a `registration-policy-set` entry signs it. */
+/** Content of a `registration-policy-set` entry: the statements that the ledger registers. */
 export type RegistrationPolicy = {
   readonly issuers: readonly {
-    /** Claim 1 of the issuer's statements. */
+    /** The issuer that its statements name in claim 1. */
     readonly issuer: string
     readonly keys: readonly IssuerKey[]
   }[]
-  /** Absent: all content types. */
+  /** If it is absent, all content types are accepted. */
   readonly contentTypes?: readonly string[]
 }
 
-/** `kid`: as in the statements, lower-case hex. `spki`: DER SubjectPublicKeyInfo in base64. */
+/**
+ * A key of an issuer. `kid`: as in the issuer's statements, lower-case hex. `spki`: DER SubjectPublicKeyInfo in
+ * base64.
+ */
 export type IssuerKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
 /**
@@ -50,7 +53,8 @@ export function verifyIssuer(
 ): void {
   if (alg !== key.alg)
     throw new ProofError('algorithm_mismatch', `${alg} cannot be used with an ${key.alg} key`)
-  // Other signers may use the higher s. Both forms sign the same statement, but give different leaves.
+  // Other signers may use the higher s. Both forms are valid signatures of the same statement, but give different
+  // leaves.
   const signed = alg === 'ES256' ? lowS(signature) : signature
   const message = toBeSigned(protectedBytes, payload)
   if (verifySignature(parsePublicKey(alg, fromBase64(key.spki)), message, signed)) return

@@ -26,7 +26,7 @@ const PAYLOAD_HASH_ALG = 258
 const PREIMAGE_CONTENT = 259
 const PAYLOAD_LOCATION = 260
 
-/** RFC 9864's -9 and -19 mean what -7 and -8 mean with such keys. */
+/** RFC 9864: with the accepted keys, -9 means the same as -7, and -19 the same as -8. */
 const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
   [-7, 'ES256'],
   [-9, 'ES256'],
@@ -44,16 +44,19 @@ const DIGEST_BYTES: ReadonlyMap<unknown, number> = new Map([
 export type SignedStatement = {
   /** The registered bytes: the statement with an empty unprotected header (RFC 9943 §6.3). Their hash is the leaf. */
   readonly bytes: Uint8Array
-  /** As received, because they are part of the signed bytes. */
+  /** The protected header as received, because the issuer's signature covers these bytes. */
   readonly protectedBytes: Uint8Array
   readonly payload: Uint8Array
   readonly signature: Uint8Array
   readonly alg: SignatureAlgorithm
-  /** The issuer's own name for its key: 1 to 64 bytes in lower-case hex. */
+  /** The issuer's own name for its key, in lower-case hex. It has 1 to 64 bytes. */
   readonly kid: string
   readonly issuer: string
   readonly subject: string
-  /** Media type of the payload, or of its preimage if it is a hash. A CoAP content format is in decimal digits. */
+  /**
+   * Media type of the payload. If the payload is a hash: media type of the hashed content. A CoAP content format is
+   * written in decimal digits.
+   */
   readonly contentType: string
 }
 
@@ -72,14 +75,15 @@ export function parseSignedStatement(sent: Uint8Array): SignedStatement {
   const alg = ALGORITHMS.get(header.get(ALG))
   if (alg === undefined) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
   refuseEntry(header)
-  // Heads are accepted in shortest form only, so that a holder of the statement computes the same leaf.
+  // CBOR heads must have their shortest form. Otherwise the holder of a statement could compute another leaf than the
+  // ledger.
   const bytes = encodeEnvelope(protectedBytes, payload, signature)
   return { ...described, alg, bytes, protectedBytes, payload, signature }
 }
 
 /**
- * Parses a statement as a ledger stores it: its hash is the leaf. Throws as parseSignedStatement does, then
- * `cose_unprotected`.
+ * Parses a statement in the form in which a ledger stores it. The hash of these bytes is the leaf. Throws as
+ * parseSignedStatement does, then `cose_unprotected`.
  */
 export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement {
   const statement = parseSignedStatement(envelope)
@@ -88,8 +92,8 @@ export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement 
 }
 
 /**
- * Returns the statement that a ledger registers for received bytes. It is parsed as the ledger's verifiers parse it,
- * so that they refuse no admitted statement. Throws as parseSignedStatement does.
+ * Returns the statement that a ledger registers for the received bytes. The result is parsed as the ledger's
+ * verifiers parse it, so that they accept every admitted statement. Throws as parseSignedStatement does.
  */
 export function admitStatement(sent: Uint8Array): SignedStatement {
   return parseRegisteredStatement(parseSignedStatement(sent).bytes)
@@ -167,7 +171,7 @@ function isLocation(value: unknown): boolean {
 }
 
 function textOf(value: unknown, what: string): string {
-  // Decoders turn bytes that are not UTF-8 into surrogates or U+FFFD.
+  // Some decoders turn bytes that are not UTF-8 into surrogates, others into U+FFFD.
   if (typeof value === 'string' && isText(value) && !/[\p{Cs}\ufffd]/u.test(value)) return value
   throw refused(`${what} is not a text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`)
 }
@@ -179,10 +183,10 @@ function contentOf(value: unknown): string {
 }
 
 /**
- * Throws if a statement has the form of an entry's envelope. Such a statement has the same labels, claims and content
- * type, and a kid of the same length. Otherwise its issuer could imitate an entry, and a reader that checks only the
- * receipt's signature would trust it. The order of labels and other values are ignored, because that reader may have
- * another COSE library.
+ * Throws if a statement has the form of an entry's envelope: the same labels, claims and content type, and a kid of
+ * the same length. Otherwise the issuer could imitate an entry, and a reader that checks only the receipt's signature
+ * would trust the imitation. The order of labels and other values are ignored, because such a reader may use another
+ * COSE library.
  */
 function refuseEntry(header: CoseMap): void {
   const kid = header.get(KID) as Uint8Array

@@ -1,16 +1,18 @@
 import { utf8Encode } from '../bytes.ts'
 import type { SignatureAlgorithm } from '../crypto.ts'
 
-/** An agent's key, as its registering entry states it. Ids are TypeIDs, `kid` is lower-case hex. */
+/** An agent's key, as the entry that registers it states. Ids are TypeIDs, `kid` is lower-case hex. */
 export type NewAgentKey = {
   readonly ledger: string
   readonly agent: string
   readonly kid: string
-  /** From its registration on, the agent must sign every entry of its own, permanently. */
+  /** True: after the registration, the agent must sign every entry of its own. This cannot be undone. */
   readonly required: boolean
 }
 
-/** Predicate of `agent-key-registered`, without the members of every entry. Signatures and `spki` in base64. */
+/**
+ * Predicate of `agent-key-registered`, without the members that every entry has. Signatures and `spki` are in base64.
+ */
 export type AgentKeyRegistration = {
   readonly agent: string
   readonly newKey: { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
@@ -21,10 +23,10 @@ export type AgentKeyRegistration = {
 
 /**
  * Returns the bytes that bind a key to an agent. The new key signs them to prove possession, and a current key of the
- * agent to endorse it.
+ * agent signs them to endorse the new key.
  *
- * They name the key, so neither signature can stand for the other, nor for a key of another agent or ledger. They
- * differ from every envelope's signed bytes, which begin with 0x84 (RFC 9052 §4.4).
+ * The bytes contain ledger, agent and kid. So a signature is not valid for another key, agent or ledger. The signed
+ * bytes of envelopes begin with 0x84 (RFC 9052 §4.4), so a signature of these bytes is never valid for an envelope.
  */
 export function agentKeyText({ ledger, agent, kid, required }: NewAgentKey): Uint8Array {
   return utf8Encode(

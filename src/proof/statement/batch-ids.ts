@@ -1,27 +1,27 @@
 import { formatId, type Uuid } from '../ids.ts'
 
 /*
- * Ids of a batch's records are consecutive, and the first one's low 12 bits are zero
- * (docs/formats/chain-and-checkpoints.md). So an id contains its position in the batch and determines the first id.
- * Positions are below 2,048. In ids of records with their own entry, servers set the bit above, so an id shows where
- * its record is stored.
+ * Ids of records in batches. The ids of a batch are consecutive, and the low 12 bits of the first one are zero
+ * (docs/formats/chain-and-checkpoints.md). So an id contains its position in the batch, which is below 2,048, and
+ * determines the first id. In the id of a record with its own entry, servers set the bit of value 2,048. So an id
+ * shows where its record is stored.
  */
 
-/** Hexadecimal digits of a uuid that contain the position: 12 bits. */
+/** Number of hexadecimal digits of a uuid that contain the position: 12 bits. */
 const INDEX_DIGITS = 3
 const INDEX_ENDS = Array.from({ length: 4_096 }, (_, i) => i.toString(16).padStart(INDEX_DIGITS, '0'))
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /**
- * Turns a fresh id into one for a record with its own entry. Completions have such ids, and so do batches whose ids
- * the server makes. A batch that an agent signs has the id of its first record instead, which nothing else has.
+ * Turns a fresh id into the id of a record with its own entry. Completions get such ids, and so do batches whose ids
+ * the server makes. A batch that an agent signs instead has the same id as its first record, with another prefix.
  */
 export function ownRecordId(id: Uuid): Uuid {
   const at = id.length - INDEX_DIGITS
   return `${id.slice(0, at)}${(Number.parseInt(id[at]!, 16) | 8).toString(16)}${id.slice(at + 1)}` as Uuid
 }
 
-/** Returns whether a record with this id, if it exists, belongs to a batch. */
+/** Returns whether a record with this id would belong to a batch. The record need not exist. */
 export function isOfBatch(id: Uuid): boolean {
   return indexOfRecordId(id) < 2_048
 }
@@ -31,24 +31,24 @@ export function firstRecordId(id: Uuid): Uuid {
   return `${id.slice(0, -INDEX_DIGITS)}000` as Uuid
 }
 
-/** `index`: less than 4,096. */
+/** Returns the id of the record at a position of the batch. `index`: less than 4,096. */
 export function recordIdAt(first: Uuid, index: number): Uuid {
   return `${first.slice(0, -INDEX_DIGITS)}${INDEX_ENDS[index]!}` as Uuid
 }
 
-/** Returns a record's position in its batch, if it belongs to one. */
+/** Returns a record's position in its batch. The id must be that of a record in a batch. */
 export function indexOfRecordId(id: Uuid): number {
   return Number.parseInt(id.slice(-INDEX_DIGITS), 16)
 }
 
 /**
- * Returns the ids of a batch as `rec_…`. The first 23 of 26 digits are the same for all; the last 12 bits are the
- * position.
+ * Returns the ids of a batch as `rec_…`. The first 23 of 26 digits are the same for all ids, and the last 12 bits are
+ * the position.
  */
 export function formatRecordIds(first: Uuid, count: number): string[] {
   const id = formatId('rec', first)
   const same = id.slice(0, -3)
-  // Three digits have 15 bits: three of the id before the 12 of the position.
+  // The last three digits have 15 bits: three bits that all ids share, then the 12 bits of the position.
   const high = DIGITS.indexOf(id.at(-3)!) & ~3
   return Array.from(
     { length: count },

@@ -11,8 +11,8 @@ import { ITEM_FIELDS } from './predicates.ts'
 import { ITEM_NAMES, type SignedMembers } from './record-members.ts'
 
 /**
- * Signed members of a record in a batch. `digest` is its payload's, `references` the digest of its references, both
- * in hex.
+ * Signed members of a record in a batch. `digest`: digest of its payload. `references`: digest of its references.
+ * Both are in hex.
  */
 export type BatchItem = SignedMembers & {
   readonly record: string
@@ -21,8 +21,8 @@ export type BatchItem = SignedMembers & {
 }
 
 /**
- * Returns the item's JCS: members in the order of their names. Every value is quoted, so that no value can imitate a
- * member. Concatenated by hand, because one request makes up to 2,000 of them.
+ * Returns the item's JCS, with members in the order of their names. Every value is quoted, so that no value can
+ * imitate a member. The text is concatenated by hand, because one request makes up to 2,000 items.
  */
 export function itemBytes(item: BatchItem): string {
   let text = `{"digest":${quote(item.digest)}`
@@ -33,14 +33,17 @@ export function itemBytes(item: BatchItem): string {
   return `${text}}`
 }
 
-/** `,"name":` of each member after the first, `digest`. */
+/** The text `,"name":` of each member after the first one, `digest`. */
 const PREFIXES = ITEM_NAMES.slice(1).map((name) => [name, `,"${name}":`] as const)
 
-/** A well-formed item has at most 600 bytes. A leaf takes 0.65 µs this way; 1.1 µs with a new array for each item. */
+/**
+ * Buffer for an item's bytes. A well-formed item has at most 600 bytes. With the buffer a leaf takes 0.65 µs, with a
+ * new array for each item 1.1 µs.
+ */
 const scratch = new Uint8Array(2_048)
 const encoder = new TextEncoder()
 
-/** Returns the leaf in the batch's own tree: H(0x00 ‖ itemBytes). */
+/** Returns the item's leaf in the batch's own tree: H(0x00 ‖ itemBytes). `bytes`: the result of itemBytes. */
 export function itemLeaf(sha256: Sha256, bytes: string): Uint8Array {
   const { read, written } = encoder.encodeInto(bytes, scratch)
   if (read < bytes.length) return leafHash(sha256, utf8Encode(bytes))
@@ -52,17 +55,20 @@ export function batchRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8A
   return merkleRoot(sha256, leaves)
 }
 
-/** Returns the item if every member is known and well-formed. Throws `batch_item` otherwise. */
+/** Returns the item if all of its members are known and well-formed. Otherwise throws `batch_item`. */
 export function parseBatchItem(value: JsonValue): BatchItem {
   refuseFields(value, ITEM_FIELDS, 'batch_item')
   return value as BatchItem
 }
 
-/** Verifies that the items' ids are consecutive, starting with one whose low 12 bits are zero. Throws `batch_item`. */
+/**
+ * Verifies that the items' ids are consecutive and that the low 12 bits of the first id are zero. Throws
+ * `batch_item`.
+ */
 export function verifyItemIds(items: readonly BatchItem[]): void {
   const first = items[0]!.record
   verifyItemId(first, 0)
-  // Compared as text: making an id takes 60 ns, parsing one 140.
+  // The ids are compared as text, because making an id takes 60 ns and parsing one takes 140 ns.
   for (const [i, id] of formatRecordIds(parseId('rec', first), items.length).entries()) {
     if (items[i]!.record === id) continue
     throw new ProofError(
@@ -83,8 +89,8 @@ function verifyItemId(record: string, index: number): void {
 }
 
 /**
- * Verifies one record's proof. `count` and `root` (hex) MUST be those that the batch's entry signs. `item`: what was
- * shown for the record. Throws `batch_item`, `merkle_range` or `merkle_path`.
+ * Verifies the proof of one record. `count` and `root` (hex) MUST be the values that the batch's entry signs. `item`:
+ * what was shown for the record. Throws `batch_item`, `merkle_range` or `merkle_path`.
  */
 export function verifyBatchItem(
   sha256: Sha256,

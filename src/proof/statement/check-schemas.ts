@@ -2,7 +2,7 @@ import type { JsonValue } from '../json/json-value.ts'
 
 /*
  * JSON Schema (2020-12) of checks, for readers without our code. A schema accepts everything that its check accepts.
- * If JSON Schema cannot express a rule, the schema accepts more, and its description states the rule.
+ * If JSON Schema cannot express a rule of the check, the schema accepts more, and its description states the rule.
  */
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
@@ -15,7 +15,7 @@ export function withSchema(schema: () => JsonSchema, check: Check): Check {
   return check
 }
 
-/** Throws if the check has no schema. */
+/** Returns the schema of a check. Throws if the check has no schema. */
 export function schemaOf(check: Check): JsonSchema {
   const schema = SCHEMAS.get(check)
   if (!schema) throw new Error(`the check ${check.name} has no schema`)
@@ -34,7 +34,7 @@ export function schemaOfFields({ required, optional }: Fields): JsonSchema {
 
 export type Check = (value: JsonValue) => boolean
 
-/** All allowed members of an object. Any other is refused. */
+/** All allowed members of an object. All other members are refused. */
 export type Fields = {
   readonly required: Readonly<Record<string, Check>>
   readonly optional: Readonly<Record<string, Check>>

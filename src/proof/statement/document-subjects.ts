@@ -1,8 +1,8 @@
 import { formatId, isId, parseId, type Uuid } from '../ids.ts'
 
 /**
- * Names of documents in statements (docs/formats/statements.md). A payload has its record's name, evidence its
- * completion's. A document without an id has the name of its record or completion, with a suffix.
+ * Names of documents in statements (docs/formats/statements.md). A payload has the id of its record as its name, and
+ * evidence has the id of its completion. All other documents add a suffix to one of these ids.
  */
 const SUBJECTS = {
   payload: { prefix: 'rec', suffix: '' },
@@ -13,7 +13,7 @@ const SUBJECTS = {
 
 export type DocumentKind = keyof typeof SUBJECTS
 
-/** `id`: the record's or completion's. */
+/** Returns the name of a document. `id`: id of the record or completion. */
 export function formatDocumentSubject(document: DocumentKind, id: Uuid): string {
   const { prefix, suffix } = SUBJECTS[document]
   return formatId(prefix, id) + suffix

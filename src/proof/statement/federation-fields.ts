@@ -22,7 +22,7 @@ export function eitherOf(one: Check, other: Check): Check {
   )
 }
 
-/** Checks only the form. The calling deployment decides which addresses are allowed. */
+/** Checks only the form of a URL. Each deployment decides itself which addresses it calls. */
 const isUrl = withSchema(
   () => ({ type: 'string', pattern: HTTP_URL.source, maxLength: URL_BYTES_MAX }),
   (value) => typeof value === 'string' && isHttpUrl(value),
@@ -36,7 +36,7 @@ const isIdentityObject = objectOf({
   envelopeKey: isEnvelopeKey,
 })
 
-/** Identity of a peer. `origin`: that of its checkpoints. */
+/** Accepts the identity of a peer. `origin`: origin of the peer's checkpoints. */
 export const isIdentity = withSchema(
   () => ({ ...schemaOf(isIdentityObject), description: 'origin: <host>/<ledger>, without white space or +' }),
   (value) => isIdentityObject(value) && isOriginOf(value as JsonObject),
@@ -46,7 +46,10 @@ function isOriginOf({ origin, ledger }: JsonObject): boolean {
   return isOrigin(origin as string, ledger as string)
 }
 
-/** A received entry of one of these kinds. parseStatement verifies that its members agree with each other. */
+/**
+ * Returns a check of the member that describes a received entry of one of these kinds. parseStatement verifies that
+ * its members agree with each other.
+ */
 export function receivedOfKinds(kinds: readonly string[]): Check {
   return objectOf({
     ledger: idOf('led'),
@@ -67,7 +70,7 @@ export const isTakenOffer = objectOf({
 
 const isShareList = listOf(objectOf({ peer: idOf('peer'), documents: oneOf('whole', 'digests') }), SHARES_MAX)
 
-/** Peers that a record is shared with: sorted, without duplicates. */
+/** Accepts the peers with which a record is shared. They must be sorted and without duplicates. */
 export const isShare = withSchema(
   () => ({ ...schemaOf(isShareList), minItems: 1, description: 'sorted by peer, each once' }),
   (value) => isShareList(value) && (value as JsonValue[]).length > 0 && isSortedByPeer(value as JsonObject[]),

@@ -4,11 +4,11 @@ import { contradiction } from './kinds/contradiction.ts'
 import { ENTRY_KINDS, type EntryKind, type Subject } from './kinds.ts'
 
 /*
- * Members of a statement about a peer that must agree with each other (docs/formats/federation.md). Their formats
- * were checked before.
+ * Checks of statements about a peer, whose members must agree with each other (docs/formats/federation.md). The
+ * formats of the members were checked before.
  */
 
-/** The received entry, as the receiving entry names it. */
+/** The received entry, as the entry that receives it describes it. */
 export type Received = {
   readonly ledger: string
   readonly seq: number
@@ -22,12 +22,12 @@ export type Received = {
 
 export type TakenOffer = Pick<Received, 'ledger' | 'seq' | 'leaf'> & { readonly peer: string }
 
-/** Returns null if the kind receives nothing. */
+/** Returns what the entry names as received; null: its kind receives nothing. */
 export function receivedOf(predicate: JsonObject): Received | null {
   return (predicate['received'] ?? null) as Received | null
 }
 
-/** Returns null if the step takes no offer. */
+/** Returns the offer that the step takes; null: it takes none. */
 export function takenOfferOf(predicate: JsonObject): TakenOffer | null {
   return (predicate['offer'] ?? null) as TakenOffer | null
 }

@@ -9,7 +9,7 @@ type KeyUse = {
   readonly kid: 'thumbprint' | 'note' | 'issuer'
   readonly algorithms: readonly SignatureAlgorithm[]
   readonly holder: string
-  /** What vouches for a holder's first key. */
+  /** How a holder's first key is introduced. */
   readonly first: string
   /**
    * How a current key of the holder endorses a further one.
@@ -19,20 +19,20 @@ type KeyUse = {
    * - null: keys endorse no other keys. The introducing entry replaces all earlier keys, or no entry introduces keys.
    */
   readonly further: 'signs the entry' | 'signs a text' | null
-  /** How many keys of one holder may be current at a time. With 1, a further key ends the one before it. */
+  /** How many keys of one holder may be current at a time. If only one may, a further key ends the key before it. */
   readonly currentMax: number
   /**
-   * Error codes for a kid that was introduced before, and for a key without endorsement. Absent: the chain does not
-   * track keys of this use.
+   * `twice`: error code for a kid that was introduced before. `unendorsed`: error code for a key without endorsement.
+   * If they are absent, the chain does not track keys of this use.
    */
   readonly twice?: ProofErrorCode
   readonly unendorsed?: ProofErrorCode
 }
 
 /**
- * Uses of keys. A key signs entries after the one that introduces it, up to the one that ends it. A holder's first
- * key may be introduced by anyone who may make that entry. Each further key is endorsed by a current key of the same
- * holder (ledger/key-ring.ts).
+ * Uses of keys. A key signs entries after the entry that introduces the key, up to the entry that ends it. A holder's
+ * first key may be introduced by anyone who may make such an entry. Each further key is endorsed by a current key of
+ * the same holder (ledger/key-ring.ts).
  */
 export const KEY_USES = {
   envelope: {

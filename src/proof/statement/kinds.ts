@@ -18,12 +18,12 @@ import { MACHINES, type StateOf, type StateTransition } from './machines.ts'
 import { extend } from './predicates.ts'
 
 /*
- * The table of kinds (docs/formats/statements.md): one row for each kind of entry, from kinds/. `npm run docs` prints
- * it to docs/reference/kinds.json. The database's copy is generated from that file, and the second verifier is tested
- * against it. Lists that users see have the same order.
+ * The table of kinds (docs/formats/statements.md), with one row for each kind of entry, from kinds/. `npm run docs`
+ * prints the table to docs/reference/kinds.json. The database's copy is generated from that file, and the second
+ * verifier is tested against it. Lists that users see have the same order.
  */
 
-/** Rows as written, without derived columns. */
+/** Rows as they are written in kinds/, without derived columns. */
 export const KINDS = {
   ...LEDGER_KINDS,
   ...AGENT_KINDS,
@@ -41,12 +41,12 @@ export const KINDS = {
 
 export type EntryKind = keyof typeof KINDS
 
-/** Exact types, which show the columns of each row. */
+/** Exact type of the rows, which shows for each row which columns it has. */
 export type KindRows = typeof KINDS
 
-/** Row of a kind with derived columns. */
+/** Row of a kind, including derived columns. */
 export type EntryKindRule = KindRule & {
-  /** Whether it makes or moves one record: its predicate then has `record` and `version`. */
+  /** Whether an entry makes or moves one record. Its predicate then has `record` and `version`. */
   readonly movesRecord: boolean
 }
 
@@ -58,8 +58,8 @@ const RECEIVING: ReadonlySet<string | undefined> = new Set(
 )
 
 /**
- * Returns the predicate's members, with those that other columns imply. These are the received entry, and the offer
- * that the step takes.
+ * Returns the predicate's members, including those that other columns imply: `received`, and for offered steps
+ * `offer`.
  */
 function fieldsOf(kind: string, { fields, offered }: KindRule): Fields {
   const all = RECEIVING.has(kind) ? extend(fields, { received: isReceived }) : fields
@@ -77,12 +77,13 @@ export const ENTRY_KINDS = Object.fromEntries(
 ) as Readonly<Record<EntryKind, EntryKindRule>>
 
 /**
- * Kind of an entry whose envelope is another issuer's Signed Statement (src/proof/scitt). It has no row, because no
- * statement of the ledger has this kind. The `statement-registered` right behind it answers for it.
+ * Kind of an entry whose envelope is a Signed Statement of another issuer (src/proof/scitt). The kind has no row,
+ * because no statement of the ledger has this kind. The `statement-registered` entry right behind it names who
+ * registered it.
  */
 export const STATEMENT = 'statement'
 
-/** Returns whether agents may sign entries of the kind with their own keys (docs/formats/statements.md). */
+/** Returns whether agents may sign entries of this kind with their own keys (docs/formats/statements.md). */
 export function isSignedByAgents(kind: EntryKind): boolean {
   return ENTRY_KINDS[kind].agentSigns === true
 }
@@ -98,7 +99,7 @@ const KIND_OF_PREDICATE_TYPE: ReadonlyMap<string, EntryKind> = new Map(
   NAMES.map((kind) => [predicateTypeOf(kind), kind]),
 )
 
-/** Returns null for an unknown predicate type. */
+/** Returns the kind of a predicate type, or null if it is unknown. */
 export function findKind(predicateType: string): EntryKind | null {
   return KIND_OF_PREDICATE_TYPE.get(predicateType) ?? null
 }
@@ -112,12 +113,12 @@ type Transition = StateTransition & {
   readonly to: RecordState
 }
 
-/** All transitions of a record. `from` null: its first event. */
+/** All transitions of a record. `from` null: the record's first event. */
 export const LIFECYCLE: readonly Transition[] = MACHINES.record.ways
 
 /**
- * States of a gated record that has not ended. REJECTED is not among them, although an overturning moves it to
- * ACCEPTED.
+ * States of a gated record that has not ended. REJECTED counts as ended, although an overturned verdict can still
+ * change it to ACCEPTED.
  */
 export const OPEN_STATES: readonly string[] = RECORD_STATES.filter((state) =>
   LIFECYCLE.some(({ from, kind }) => from === state && kind !== 'verdict-overturned'),
@@ -141,11 +142,11 @@ export function columnOf<Column extends keyof KindRule>(column: Column) {
 export type StepKind = KindsWith<'party'>
 
 /**
- * Party of each step.
+ * The party that takes each step.
  *
- * - `principal`: the principal. A verdict of an `auto` gate is the worker's.
- * - `performer`: the performer. If none is named, the agent that activates the record becomes it.
- * - `other than the performer`: anyone else.
+ * - `principal`: the principal. If the gate is `auto`, the worker makes the verdict.
+ * - `performer`: the performer. If none is named, the agent that activates the record becomes the performer.
+ * - `other than the performer`: any agent except the performer.
  * - `worker`: the worker.
  */
 export const STEP_PARTIES = columnOf('party')

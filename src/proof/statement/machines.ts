@@ -1,11 +1,11 @@
 /*
- * State machines, and the entries that move them. Verifiers refuse a step that is not listed. For records the
- * database does too (record_transitions is generated from this table).
+ * State machines, and the entries that cause their transitions. Verifiers refuse every step that is not listed here.
+ * For records the database refuses it too: record_transitions is generated from this table.
  */
 
 /**
- * One transition. `from` null: the first entry. `outcome` decides between transitions of one kind, such as the
- * statement's `verdict`.
+ * One transition. `from` null: the first entry. If several transitions have the same kind and the same `from`,
+ * `outcome` decides, such as the statement's `verdict`.
  */
 export type StateTransition = {
   readonly from: string | null
@@ -55,11 +55,11 @@ const PEERING = {
   ways: [
     { from: null, kind: 'peer-added', outcome: 'inviter', to: 'pending' },
     { from: null, kind: 'peer-added', outcome: 'invited', to: 'active' },
-    // The invited side's entry, received by the inviter.
+    // The invited side's `peer-added`, received by the inviter.
     { from: 'pending', kind: 'peer-added', outcome: 'answer', to: 'active' },
     { from: 'active', kind: 'peer-suspended', to: 'suspended' },
     { from: 'suspended', kind: 'peer-resumed', to: 'active' },
-    // Either side may revoke.
+    // Either side may revoke the peering
     { from: 'pending', kind: 'peer-revoked', to: 'revoked' },
     { from: 'active', kind: 'peer-revoked', to: 'revoked' },
     { from: 'suspended', kind: 'peer-revoked', to: 'revoked' },

@@ -3,7 +3,8 @@ import type { Sha256 } from '../crypto.ts'
 import { formatIdBytes, ID_BYTES, parseIdBytes } from '../ids.ts'
 
 /**
- * Facts that an offered completion's id is bound to. `ledger`: the guest's; `digest`: the evidence's, lower-case hex.
+ * Facts from which the id of an offered completion is made. `ledger`: the guest ledger. `digest`: digest of the
+ * evidence, lower-case hex.
  */
 export type OfferedCompletionFacts = {
   readonly ledger: string
@@ -20,9 +21,9 @@ const [VERSION_BYTE, VARIANT_BYTE] = [6, 8]
 /**
  * Returns the id (`cmp_…`) of an offered completion (docs/formats/federation.md).
  *
- * A guest makes the id, and the home's chain takes it over. So it must be an id that no ledger can have yet;
- * otherwise a guest could make its home's export unverifiable. It is a UUID of version 8 (RFC 9562 §5.8), while a
- * ledger's own ids have version 7. After the nonce it contains a hash of the facts that it is bound to.
+ * A guest makes the id, and the chain of the home takes it over. So no ledger may have that id already; otherwise a
+ * guest could make the home's export unverifiable. Therefore the id is a UUID of version 8 (RFC 9562 §5.8), while a
+ * ledger's own ids have version 7. It contains the nonce, then a hash of the facts.
  */
 export function offeredCompletionId(
   sha256: Sha256,
@@ -38,7 +39,7 @@ export function offeredCompletionId(
   return formatIdBytes('cmp', id)
 }
 
-/** Returns whether this completion may have the id. `id`: a `cmp_…`. */
+/** Returns whether a completion with these facts may have this id. `id`: a `cmp_…`. */
 export function isOfferedCompletionId(sha256: Sha256, facts: OfferedCompletionFacts, id: string): boolean {
   const nonce = parseIdBytes('cmp', id).subarray(0, COMPLETION_NONCE_BYTES)
   return offeredCompletionId(sha256, facts, nonce) === id

@@ -1,21 +1,21 @@
 import { type ColumnlessMember, mapSearched } from './record-members.ts'
 
 /*
- * Filters of a record search, each defined once. The query of `GET /v1/records`, the MCP tool, the options of
- * `tallystick list` and the console's fields are generated from this table. The database's search:
- * src/db/records/search-streams.ts and batch-filters.ts.
+ * Filters of a record search. Each filter is defined only here. The query of `GET /v1/records`, the MCP tool, the
+ * options of `tallystick list` and the console's fields are generated from this table.
+ * src/db/records/search-streams.ts and batch-filters.ts search the database.
  */
 
 export type RecordFilter = {
-  /** Form of its values; a pattern: texts that match. */
+  /** Form of the filter's values. A regular expression: texts that match it. */
   readonly form: 'type' | 'state' | 'agent' | 'anyAgent' | 'record' | 'reference' | 'trace' | 'time' | RegExp
-  /** Description in the API, if the name alone is not clear. */
+  /** Description in the API. It is absent if the name alone is clear. */
   readonly description?: string
   /** Option of the command line: name, placeholder of its value, help. */
   readonly option: readonly [name: string, value: string, help: string]
-  /** Description for models; absent for times, which have a common one. */
+  /** Description for models. It is absent for times, which have a common description. */
   readonly mcp?: string
-  /** Label in the console; absent: no field. */
+  /** Label in the console. If it is absent, the console has no field for the filter. */
   readonly label?: string
 }
 
@@ -106,7 +106,7 @@ const TIMES = {
   },
 } as const satisfies Record<string, RecordFilter>
 
-/** Returns the filter of a member without a column. */
+/** Returns the filter for a record member that has no database column of its own. */
 export function filterOf(name: string, { pattern, description }: ColumnlessMember): RecordFilter {
   return { form: pattern, description, option: [name, 'TEXT', description], mcp: description, label: name }
 }

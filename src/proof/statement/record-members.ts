@@ -1,34 +1,37 @@
 import { formatId, parseId, type Uuid } from '../ids.ts'
 
 /*
- * Optional signed members of a record, each defined once. Statements, batch items, rows, chunks, keys, filters,
- * answers, audits, restores and request bodies are generated from this table. Only the second verifier and the pages
- * on formats list members by hand, because they are promises.
+ * Optional signed members of a record. Each is defined only here. Statements, batch items, rows, chunks, keys,
+ * filters, answers, audits, restores and request bodies are generated from this table. Only the second verifier and
+ * the pages on formats list members by hand, because these lists are promises to readers.
  *
  * A new member needs no SQL and no flag: without `stored` it is stored as signed, in `otherMembers`. CONTRIBUTING.md
  * has the steps.
  */
 
-/** Types of stored values, by kind of storage. */
+/** Types of stored values, by their kind of storage. */
 type Stored = { agent: Uuid; record: Uuid; time: number; trace: string }
 
 type Column = {
   /** Kind of storage, which also decides the allowed signed texts (predicates.ts). */
   readonly as: keyof Stored
-  /** Name in rows. */
+  /** Name of the value in rows. */
   readonly row: string
   /** Column of the table `records`. */
   readonly column: string
-  /** Flag in a chunk. Values follow in the order of their flags. */
+  /** Flag that is set in a chunk if a record has the value. Values follow in the order of their flags. */
   readonly flag: number
-  /** Letter that begins its chunk keys. */
+  /** First letter of the member's search keys in chunks. */
   readonly key: string
 }
 
 type Shared = {
-  /** Statements that may have it, besides items: every entry, every event of a record, or its first event only. */
+  /**
+   * Statements that may have the member: every entry, every event of a record, or only a record's first event. Items
+   * of batches may have all members.
+   */
   readonly of: 'entry' | 'event' | 'record'
-  /** Whether answers show it. */
+  /** Whether the API's answers show the member. */
   readonly shown: boolean
 }
 
@@ -38,20 +41,20 @@ export type RecordMember =
   | (Shared & { readonly stored: 'document' })
   | (Shared & ColumnlessMember)
 
-/** A text without a column, stored as signed. */
+/** A text member without a column of its own. It is stored as signed. */
 export type ColumnlessMember = {
   readonly pattern: RegExp
   /**
-   * Whether records can be searched by its exact value. That needs an index `records_by_…` in
-   * migrations/0004-records.sql, named after the member.
+   * Whether records can be searched by the member's exact value. A member with `filter` needs an index `records_by_…`
+   * in migrations/0004-records.sql, named after the member.
    */
   readonly filter: boolean
-  /** Description in the API, in MCP and in the command line's help, where the member is an option. */
+  /** Description in the API, in MCP, and in the help of command-line options. */
   readonly description: string
   readonly stored?: never
 }
 
-/** In the order of statements. The table has no functions, because the SDK's client includes it. */
+/** All members, in the order of statements. The table has no functions, because the SDK's client includes it. */
 export const RECORD_MEMBERS = {
   onBehalfOf: {
     of: 'entry',
@@ -83,7 +86,7 @@ export const RECORD_MEMBERS = {
 type Table = typeof RECORD_MEMBERS
 export type MemberName = keyof Table
 type NamesOf<What> = { [Name in MemberName]: Table[Name] extends What ? Name : never }[MemberName]
-/** Members with their own column and flag. */
+/** Members with a column and a flag of their own. */
 export type StoredName = NamesOf<{ stored: { row: string } }>
 /** Members without a column. */
 export type OtherName = NamesOf<{ pattern: RegExp }>
@@ -100,7 +103,7 @@ export type OtherRequest = { readonly [Name in OtherName]?: string | undefined }
 export type MemberColumns = {
   readonly [Name in StoredName as Table[Name]['stored']['row']]: Stored[Table[Name]['stored']['as']] | null
 } & {
-  /** Members without a column; null: none. */
+  /** Members without a column; null: the record has none. */
   readonly otherMembers: OtherMembers | null
 }
 
@@ -114,24 +117,24 @@ const STORED: readonly StoredMember[] = ENTRIES.flatMap(([name, { stored }]) =>
   stored && stored !== 'document' ? [{ ...stored, name } as StoredMember] : [],
 )
 
-/** In the order of their flags. */
+/** Members with columns, in the order of their flags. */
 export const STORED_MEMBERS = STORED.toSorted((a, b) => a.flag - b.flag)
 
 /** Members without a column, in the order of their names. */
 export const OTHER_MEMBERS = othersOf(RECORD_MEMBERS)
 
-/** Returns the members of a table without a column, in the order of their names. */
+/** Returns those members of a table that have no column, in the order of their names. */
 export function othersOf(table: Readonly<Record<string, RecordMember>>) {
   const names = Object.keys(table).filter((name) => table[name]!.stored === undefined)
   return names.sort().map((name) => [name as OtherName, table[name] as ColumnlessMember & Shared] as const)
 }
 
-/** Returns an object with `of` applied to each member without a column. */
+/** Returns an object with the result of `of` for each member without a column. */
 export function mapOthers<T>(of: (member: ColumnlessMember) => T): { readonly [Name in OtherName]: T } {
   return Object.fromEntries(OTHER_MEMBERS.map(([name, member]) => [name, of(member)])) as never
 }
 
-/** Returns an object with `of` applied to each searchable member without a column. */
+/** Returns an object with the result of `of` for each searchable member without a column. */
 export function mapSearched<T>(of: (name: SearchedName, member: ColumnlessMember) => T): {
   readonly [Name in SearchedName]: T
 } {
@@ -139,17 +142,17 @@ export function mapSearched<T>(of: (name: SearchedName, member: ColumnlessMember
   return Object.fromEntries(searched.map(([name, member]) => [name, of(name as never, member)])) as never
 }
 
-/** Members without a column that answers show. */
+/** Members without a column that the API's answers show. */
 export const SHOWN_OTHERS = shownWhere((stored) => stored === undefined) as readonly OtherName[]
 
-/** Members whose signed texts answers repeat: all shown ones but digests of documents. */
+/** Members whose signed texts answers repeat: all shown members except digests of documents. */
 export const SHOWN_TEXTS = shownWhere((stored) => stored !== 'document')
 
 function shownWhere(is: (stored: RecordMember['stored']) => boolean): readonly MemberName[] {
   return ENTRIES.filter(([, { shown, stored }]) => shown && is(stored)).map(([name]) => name)
 }
 
-/** Names of an item's members, in the order of its bytes. */
+/** Names of an item's members, in the order in which the item's bytes contain them. */
 export const ITEM_NAMES: readonly ('digest' | 'record' | 'type' | MemberName)[] = [
   ...(['digest', 'record', 'type'] as const),
   ...ENTRIES.map(([name]) => name),
@@ -176,8 +179,9 @@ export function columnsOfSigned(signed: SignedMembers): MemberColumns {
 }
 
 /**
- * Adds the signed members of columns to `to`: the inverse of columnsOfSigned. `references`: digest in hex; null:
- * none. `agentOf` formats an agent's id; a caller may pass a faster function.
+ * Adds the signed members that are stored in columns to `to`, and returns `to`: the inverse of columnsOfSigned.
+ * `references`: digest in hex; null: there is none. `agentOf` formats an agent's id. A caller may pass a faster
+ * function.
  */
 export function addSigned<T extends object>(
   to: T,
@@ -196,7 +200,7 @@ export function addSigned<T extends object>(
   return to
 }
 
-/** Returns the members without a column of a request or statement; null: none. */
+/** Returns those members of a request or statement that have no column; null: it has none of them. */
 export function otherMembersOf(from: object): OtherMembers | null {
   let found: Record<string, string> | null = null
   for (const [name] of OTHER_MEMBERS) {

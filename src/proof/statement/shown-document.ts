@@ -6,12 +6,13 @@ import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { SALT_BYTES } from '../limits.ts'
 import { documentDigest } from './document.ts'
 
-/* Documents in an answer of the API: members of an object, with their salt beside them. */
+/* Checks of documents in the API's answers. A document is a member of an object that also has its salt. */
 
 /**
- * Returns the salt of a shown document. Throws `document_presence` if the document is erased,
- * `record_contradicts_proof` if only one of document and salt is there or the salt is malformed. Absent and null mean
- * the same.
+ * Returns the salt of a shown document. A null member counts as absent. Throws:
+ *
+ * - `document_presence` if the document is erased
+ * - `record_contradicts_proof` if only one of document and salt is shown, or if the salt is malformed
  */
 export function parseShownSalt(shown: JsonObject, name: string): Uint8Array {
   const { [name]: document = null, salt = null } = shown

@@ -18,18 +18,18 @@ import {
 } from './kinds.ts'
 
 /*
- * In-toto v1 statements (docs/formats/statements.md), the payloads of envelopes. The signed bytes are stored
- * unchanged. Statements are parsed only to be checked and read, never to be encoded again.
+ * In-toto v1 statements (docs/formats/statements.md), which are the payloads of envelopes. The signed bytes are
+ * stored unchanged. Statements are parsed only to be checked and read. They are never encoded again.
  */
 
 export type ParsedStatement = {
   readonly kind: EntryKind
-  /** In the order of the kind's rule. The first is what the entry is about. */
+  /** Subjects in the order of the kind's rule. The entry is about the first one. */
   readonly subjects: readonly [Subject, ...Subject[]]
   readonly ledger: string
   /** An agent, `system`, or the remote agent `led_…/agt_…` whose offer the step takes. */
   readonly actor: string
-  /** null for `system` and for remote agents, which act without a key of this ledger. */
+  /** API key of the actor. null: the actor is `system` or a remote agent, and has no key of this ledger. */
   readonly key: string | null
   readonly onBehalfOf: string | null
   readonly recordedAt: string
@@ -39,7 +39,7 @@ export type ParsedStatement = {
   readonly predicate: JsonObject
 }
 
-/** Returns the party of the event: the agent in `onBehalfOf`, otherwise the actor. */
+/** Returns the party of the event: the agent in `onBehalfOf`. If there is none, the actor. */
 export function partyOf({ actor, onBehalfOf }: Pick<ParsedStatement, 'actor' | 'onBehalfOf'>): string {
   return onBehalfOf ?? actor
 }
@@ -47,8 +47,8 @@ export function partyOf({ actor, onBehalfOf }: Pick<ParsedStatement, 'actor' | '
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 
 /**
- * Builds the text to sign. `predicate`: the kind's members in any order; those that are undefined are left out.
- * Nothing is checked: refuseUnverifiable does that.
+ * Builds the text to sign. `predicate`: the kind's members in any order. Members that are undefined are left out.
+ * Nothing is checked here: the caller must call refuseUnverifiable.
  */
 export function buildStatement(kind: EntryKind, subjects: readonly Subject[], predicate: object): string {
   let list = ''
@@ -80,8 +80,8 @@ const SUBJECT_FIELDS: Fields = {
 }
 
 /**
- * Parses a statement. Throws `bad_utf8`, a code of the JSON text check, or `statement_structure`,
- * `statement_predicate_type`, `statement_subject`, `statement_predicate`: in this order of precedence.
+ * Parses a statement. Throws the first of these codes that applies: `bad_utf8`, a code of the JSON text check,
+ * `statement_structure`, `statement_predicate_type`, `statement_subject`, `statement_predicate`.
  */
 export function parseStatement(bytes: Uint8Array): ParsedStatement {
   const statement = parseJsonText(utf8Decode(bytes))
@@ -92,10 +92,7 @@ export function parseStatement(bytes: Uint8Array): ParsedStatement {
   return checkStatement(kind, subjects, statement['predicate'] as JsonObject)
 }
 
-/**
- * Checks the values of a statement. Throws `statement_subject` and `statement_predicate`, in this order of
- * precedence.
- */
+/** Checks the values of a statement. Throws `statement_subject` before `statement_predicate`. */
 function checkStatement(
   kind: EntryKind,
   subjects: readonly Subject[],
@@ -120,9 +117,9 @@ function checkStatement(
 }
 
 /**
- * Checks a statement before it is signed, by the rules of parseStatement. Throws the same errors. `text`: the result
- * of buildStatement for these values. The text is parsed again only if it may contain JSON that verifiers refuse:
- * lone surrogates, or objects from outside.
+ * Checks a statement before it is signed, by the rules of parseStatement, and throws the same errors. `text`: the
+ * result of buildStatement for these values. The text is parsed again only if it may contain JSON that verifiers
+ * refuse. That is possible with lone surrogates, and with objects that a client sent.
  */
 export function refuseUnverifiable(
   text: string,
@@ -173,7 +170,7 @@ function isSubjectName(rule: SubjectRule, name: string, subjects: readonly Subje
   return isId(rule === 'cmp?' ? 'cmp' : rule, name)
 }
 
-/** `<led_…>/<seq>`, the seq as JSON writes it. */
+/** Returns whether a name is `<led_…>/<seq>`, with the seq as JSON writes it. */
 function isEntryName(name: string): boolean {
   const slash = name.indexOf('/')
   const digits = name.slice(slash + 1)
@@ -182,8 +179,8 @@ function isEntryName(name: string): boolean {
 }
 
 /**
- * Throws unless exactly the agents of this ledger have a key. A member with the value undefined counts as absent, as
- * in refuseFields.
+ * Throws if an agent of this ledger has no key, or if another actor has one. A member with the value undefined counts
+ * as absent, as in refuseFields.
  */
 function refuseActorWithoutKey(predicate: JsonObject): void {
   const actor = predicate['actor'] as string

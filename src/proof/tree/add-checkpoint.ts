@@ -7,11 +7,11 @@ import { verifyConsistency } from './merkle.ts'
 import { decodeBase64, type Note, type NoteKey, parseNote } from './note.ts'
 
 /*
- * The request of C2SP tlog-witness, and a witness's decision about it. The decision depends only on the request and
- * on what the witness cosigned before.
+ * The request of C2SP tlog-witness, and a witness's decision about the request. The decision depends only on the
+ * request and on what the witness cosigned before.
  */
 
-/** An unverified request. `path`: RFC 9162 consistency proof from `oldSize`. */
+/** A request that was not verified yet. `path`: RFC 9162 consistency proof from `oldSize`. */
 export type AddCheckpoint = {
   readonly oldSize: number
   readonly path: readonly Uint8Array[]
@@ -53,7 +53,10 @@ export type Refusal =
   | { readonly status: 400 | 403 | 404 | 422; readonly reason: string }
   | { readonly status: 409; readonly size: number }
 
-/** `signed`: the tree that the log signed, whatever the decision; null: the sender is not proved. */
+/**
+ * `signed`: the tree that the log signed, also if the request is refused; null: no valid signature of the log was
+ * found.
+ */
 export type Judgement =
   | { readonly refusal: null; readonly signed: SignedTree }
   | { readonly refusal: Refusal; readonly signed: SignedTree | null }
@@ -61,9 +64,9 @@ export type Judgement =
 type SignedTree = { readonly note: Note; readonly tree: LogTree }
 
 /**
- * Decides a request in the order of C2SP tlog-witness. So a log gets the same answer from every witness. `findSeen`
- * returns the largest cosigned tree of the log, or null. Reading it, deciding and storing the new tree MUST be one
- * atomic step for each log.
+ * Decides a request by the checks of C2SP tlog-witness, in their order, so that all witnesses give the same answer.
+ * `findSeen` returns the largest cosigned tree of the log, or null. The caller MUST call `findSeen`, decide and store
+ * the new tree in one atomic step for each log.
  */
 export function judgeCheckpoint(
   body: string,
@@ -85,7 +88,7 @@ export function judgeCheckpoint(
       signed: { note, tree },
     }
   } catch (error) {
-    // Faults before the log is known are syntax; later ones are its signature's.
+    // Errors before the log is found are syntax errors (400). Later errors are faults of its signature (403).
     return { refusal: { status: log === null ? 400 : 403, reason: detailOf(error) }, signed: null }
   }
 }
@@ -110,18 +113,21 @@ function judgeGrowth(
   }
 }
 
-/** Returns the detail of a ProofError. Throws any other error again, because the request did not cause it. */
+/** Returns the detail of a ProofError. Throws any other error again, because a request cannot cause other errors. */
 function detailOf(error: unknown): string {
   if (error instanceof ProofError) return error.detail
   throw error
 }
 
-/** Returns whether the log signed two different trees of one size. With both, anybody can prove it. */
+/**
+ * Returns whether the log signed two different trees of the same size. Both signed notes together prove this to
+ * anybody.
+ */
 export function isFork(seen: SeenTree | null, { size, root }: SeenTree): boolean {
   return seen?.size === size && !equalBytes(seen.root, root)
 }
 
-/** Verifies growth from the empty tree. It is consistent with any tree, so the path must be empty. */
+/** Verifies growth from the empty tree. Every tree begins with the empty tree, so the path must be empty. */
 function verifyEmpty(root: Uint8Array, expected: Uint8Array, path: readonly Uint8Array[]): void {
   if (path.length > 0) throw new ProofError('merkle_path', 'a proof from an empty tree must be empty')
   if (!equalBytes(root, expected))

@@ -16,7 +16,7 @@ import {
 
 /*
  * Checkpoints: C2SP tlog-checkpoint in a C2SP signed-note (docs/formats/chain-and-checkpoints.md), with one extension
- * line for the chain hash. The name of the note key is the origin.
+ * line for the chain hash. The note key has the origin as its name.
  */
 
 /** A checkpoint of any log. `root`: 32 bytes. */
@@ -42,8 +42,8 @@ export function signCheckpoint(checkpoint: Checkpoint, noteSigner: Signer, sha25
 }
 
 /**
- * Parses a note without verifying it. Throws `note_syntax` if it is no signed note, `checkpoint_syntax` if its text
- * is no checkpoint of a ledger.
+ * Parses a note without verifying it. Throws `note_syntax` if it is not a signed note, `checkpoint_syntax` if its
+ * text is not a checkpoint of a ledger.
  */
 export function parseCheckpoint(note: string): Note & { readonly checkpoint: Checkpoint } {
   const { text, signatures } = parseNote(note)
@@ -51,8 +51,8 @@ export function parseCheckpoint(note: string): Note & { readonly checkpoint: Che
 }
 
 /**
- * Verifies a note and returns its checkpoint. Signatures of other keys are ignored, because they are witnesses'. A
- * signature under the key's own name and id must verify (C2SP signed-note). Throws as parseCheckpoint, then
+ * Verifies a note and returns its checkpoint. Signatures by other keys are ignored, because they belong to witnesses.
+ * A signature with the key's own name and id must verify (C2SP signed-note). Throws as parseCheckpoint does, then
  * `checkpoint_foreign`, `note_unsigned`, `signature_invalid`.
  */
 export function verifyCheckpoint(
@@ -74,8 +74,8 @@ export function verifyCheckpoint(
 }
 
 /**
- * Throws `note_unsigned` if none of the keys signed the note, `signature_invalid` if one of their signatures does not
- * verify.
+ * Throws `note_unsigned` if none of `keys` signed the note. Throws `signature_invalid` if a signature by one of
+ * `keys` does not verify.
  */
 export function verifyLogSignature(
   { text, signatures }: Note,
@@ -99,7 +99,7 @@ export function formatVerifierKey(origin: string, rawPublicKey: Uint8Array, sha2
   return formatNoteKey(origin, 'signature', rawPublicKey, sha256)
 }
 
-/** Throws `verifier_key`. */
+/** Parses a vkey. Throws `verifier_key`. */
 export function parseVerifierKey(text: string, sha256: Sha256): VerifierKey {
   const { name, key } = parseNoteKey(text, 'signature', sha256)
   return { origin: name, key }

@@ -13,33 +13,37 @@ import {
 } from './note.ts'
 
 /*
- * Cosignatures of witnesses: C2SP tlog-cosignature, Ed25519 (cosignature/v1). A cosignature states that, at its time,
- * the witness had seen no larger tree of the log, and that every tree it had seen is a beginning of this one.
+ * Cosignatures of witnesses: C2SP tlog-cosignature, Ed25519 (cosignature/v1). With a cosignature, a witness states
+ * two facts about the time of signing. It had seen no larger tree of the log, and every tree of the log that it had
+ * seen is a beginning of this tree.
  */
 
-/** Witnesses that a verifier knows. `min`: how many of them MUST have cosigned a checkpoint before it counts. */
+/**
+ * Witnesses that a verifier knows. `min`: number of witnesses that MUST have cosigned a checkpoint before the
+ * checkpoint counts.
+ */
 export type WitnessPolicy = {
   readonly witnesses: readonly NoteKey[]
   readonly min: number
 }
 
 /**
- * `witness`: its name. `timeSeconds`: since 1970, from 1 to COSIGNATURE_SECONDS_MAX; a bigint, because a number
- * cannot represent them all.
+ * `witness`: name of the witness. `timeSeconds`: since 1970, from 1 to COSIGNATURE_SECONDS_MAX. It is a bigint,
+ * because a number cannot represent all of these values.
  */
 export type Cosignature = { readonly witness: string; readonly timeSeconds: bigint }
 
 /**
- * Cosignatures of a note. `unknown`: lines by keys that are neither the log's nor a given witness's. Their type
- * cannot be read from the line.
+ * Cosignatures of a note. `unknown`: number of lines by keys that belong neither to the log nor to a given witness. A
+ * line does not show the type of its signature, so these lines may be something else.
  */
 export type CosignatureCount = { readonly cosigned: number; readonly unknown: number }
 
 const TIME_BYTES = 8
 
 /**
- * Returns a signature line, with its newline, for the note of `text`. `timeSeconds`: a positive integer, since 1970.
- * `signer`: an Ed25519 key that signs nothing else.
+ * Returns the signature line, with its newline, for a note with this text. `timeSeconds`: a positive integer, since
+ * 1970. `signer`: an Ed25519 key that signs nothing else.
  */
 export function cosign(
   text: string,
@@ -59,8 +63,8 @@ function toBeCosigned(text: string, timeSeconds: number | bigint): Uint8Array {
 }
 
 /**
- * Returns the note's cosignatures by these witnesses. Other signatures are ignored. Throws `signature_invalid` if any
- * of a witness's lines does not verify (C2SP signed-note).
+ * Returns the note's cosignatures by these witnesses. Other signatures are ignored. Throws `signature_invalid` if a
+ * line of one of these witnesses does not verify (C2SP signed-note).
  */
 export function verifyCosignatures(
   { text, signatures }: Note,
@@ -81,13 +85,13 @@ export function verifyCosignatures(
   )
 }
 
-/** Returns 0n, an invalid time, for a signature of another length. */
+/** Returns the time in a cosignature. If the signature has another length, returns 0n, which is an invalid time. */
 function timeOf(signature: Uint8Array): bigint {
   if (signature.length !== TIME_BYTES + SIGNATURE_BYTES) return 0n
   return new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
 }
 
-/** Counts cosigning witnesses, each once. Throws as verifyCosignatures does. */
+/** Counts the witnesses that cosigned. Each witness counts once. Throws as verifyCosignatures does. */
 export function countCosignatures(
   note: Note,
   { witnesses }: WitnessPolicy,
@@ -104,8 +108,10 @@ export function countCosignatures(
 }
 
 /**
- * Parses witnesses. `vkeys`: of type 04. `min`: default all of them. Throws `verifier_key` for a malformed key, and
- * for a duplicate key or name, which would count twice; `witnesses_too_few` if `min` is not from 1 to their number.
+ * Parses witnesses. `vkeys`: verifier keys of type 04. `min`: default is their number. Throws:
+ *
+ * - `verifier_key` for a malformed key, and for a duplicate key or name, because the same witness would count twice
+ * - `witnesses_too_few` if `min` is not between 1 and the number of witnesses
  */
 export function parseWitnessPolicy(
   vkeys: readonly string[],

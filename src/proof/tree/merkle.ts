@@ -3,14 +3,14 @@ import { HASH_BYTES, type Sha256 } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 
 /*
- * The tree of RFC 9162 §2.1, over a ledger's envelopes and over a batch's items. Sizes go up to 2^53, so halves are
- * computed with Math.floor, never with shifts.
+ * Merkle trees of RFC 9162 §2.1, over a ledger's envelopes and over a batch's items. Sizes go up to 2^53, so the code
+ * halves numbers with Math.floor, never with shifts.
  */
 
 const LEAF_PREFIX = 0x00
 const NODE_PREFIX = 0x01
 
-/** Large enough for any envelope; larger input gets its own buffer. */
+/** Size of a buffer that any envelope fits into. A larger input gets its own buffer. */
 const LEAF_SCRATCH_BYTES = 1 + 32_768
 const leafScratch = new Uint8Array(LEAF_SCRATCH_BYTES)
 leafScratch[0] = LEAF_PREFIX
@@ -37,7 +37,7 @@ export function nodeHash(sha256: Sha256, left: Uint8Array, right: Uint8Array): U
   return sha256(nodeScratch)
 }
 
-/** Returns the root over leaf hashes; H("") if there are none. */
+/** Returns the root over leaf hashes. The root of zero leaves is H(""). */
 export function merkleRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8Array {
   let level = leaves
   while (level.length > 1) level = parents(sha256, level)
@@ -58,8 +58,8 @@ export function inclusionPath(sha256: Sha256, leaves: readonly Uint8Array[], ind
 }
 
 /**
- * Returns the next level. A last node without a sibling moves up unhashed, which gives the same tree as RFC 9162's
- * split at a power of two.
+ * Returns the next level of the tree. If the last node has no sibling, it moves up unhashed. This gives the same tree
+ * as RFC 9162's split at a power of two.
  */
 function parents(sha256: Sha256, level: readonly Uint8Array[]): Uint8Array[] {
   const above: Uint8Array[] = []
@@ -70,10 +70,10 @@ function parents(sha256: Sha256, level: readonly Uint8Array[]): Uint8Array[] {
 }
 
 /**
- * Verifies inclusion (RFC 9162 §2.1.3.2). Throws `merkle_range` if there is no such leaf, `merkle_path` if the path
- * is too short, too long, or leads to another root.
+ * Verifies inclusion (RFC 9162 §2.1.3.2). Throws `merkle_range` if the tree has no such leaf. Throws `merkle_path` if
+ * the path is too short, too long, or leads to another root.
  *
- * `size` MUST come from a signed value: path and index alone fit trees of many sizes.
+ * `size` MUST come from a signed value, because the same path and index are valid in trees of many sizes.
  */
 export function verifyInclusion(
   sha256: Sha256,
@@ -88,8 +88,8 @@ export function verifyInclusion(
 }
 
 /**
- * Returns the root that the path leads to. The caller MUST compare it, or verify a signature over it. Throws as
- * verifyInclusion does.
+ * Returns the root that the path leads to. The caller MUST compare this root with a trusted one, or verify a
+ * signature over it. Throws as verifyInclusion does.
  */
 export function inclusionRoot(
   sha256: Sha256,
@@ -109,7 +109,7 @@ export function inclusionRoot(
       throw new ProofError('merkle_path', `a hash has ${sibling.length} bytes`)
     if (at % 2 === 1 || at === last) {
       hash = nodeHash(sha256, sibling, hash)
-      for (; at % 2 === 0; at /= 2) last /= 2 // skip levels where the last node has no sibling
+      for (; at % 2 === 0; at /= 2) last /= 2 // skips levels on which the last node has no sibling
     } else hash = nodeHash(sha256, hash, sibling)
     at = Math.floor(at / 2)
     last = Math.floor(last / 2)
@@ -120,9 +120,9 @@ export function inclusionRoot(
 
 /**
  * Verifies that the tree of `root2` begins with the leaves of the tree of `root1` (RFC 9162 §2.1.4.2). Throws
- * `merkle_range` unless 1 ≤ size1 ≤ size2, `merkle_path` if the path does not join the two roots.
+ * `merkle_range` unless 1 ≤ size1 ≤ size2. Throws `merkle_path` if the path does not join the two roots.
  *
- * Sizes and roots MUST come from signed values: anybody can make a tree that begins with any leaves.
+ * Sizes and roots MUST come from signed values, because anybody can make a tree that begins with any leaves.
  */
 export function verifyConsistency(
   sha256: Sha256,
@@ -137,8 +137,9 @@ export function verifyConsistency(
 }
 
 /**
- * Returns the root of `size2` leaves, the first of which have `root1`. The caller MUST compare it, or verify a
- * signature over it. Throws as verifyConsistency does, also if the path does not lead to `root1`.
+ * Returns the root of a tree of `size2` leaves that begins with the leaves of `root1`. The caller MUST compare the
+ * returned root with a trusted one, or verify a signature over it. Throws as verifyConsistency does, also if the path
+ * does not lead to `root1`.
  */
 export function consistencyRoot(
   sha256: Sha256,
@@ -154,8 +155,8 @@ export function consistencyRoot(
   let at = size1 - 1
   let last = size2 - 1
   for (; at % 2 === 1; at = Math.floor(at / 2)) last = Math.floor(last / 2)
-  // The path lacks the smaller root in two cases: the smaller tree is one perfect subtree (at === 0), or the trees
-  // are equal.
+  // In two cases the path does not contain the smaller root: the smaller tree is one perfect subtree (at === 0), or
+  // both trees are equal.
   const isRootKnown = at === 0 || size1 === size2
   const start = isRootKnown ? root1 : path[0]
   if (start === undefined) throw new ProofError('merkle_path', `a path ${ends} needs at least one hash`)
@@ -166,7 +167,7 @@ export function consistencyRoot(
     if (at % 2 === 1 || at === last) {
       hash1 = nodeHash(sha256, sibling, hash1)
       hash2 = nodeHash(sha256, sibling, hash2)
-      for (; at % 2 === 0; at /= 2) last /= 2 // skip levels where the last node has no sibling
+      for (; at % 2 === 0; at /= 2) last /= 2 // skips levels on which the last node has no sibling
     } else hash2 = nodeHash(sha256, hash2, sibling)
     at = Math.floor(at / 2)
     last = Math.floor(last / 2)
@@ -198,8 +199,8 @@ export function emptyFrontier(): Frontier {
 }
 
 /**
- * Adds a leaf hash, in place. `onNode` is called for every perfect subtree of level ≥ 1 that the leaf completes,
- * lowest first. Its `index` is the subtree's index among those of its level.
+ * Adds a leaf hash to the frontier in place. `onNode` is called for every perfect subtree of level ≥ 1 that the leaf
+ * completes, lowest first. `index` is the subtree's position among the subtrees of its level.
  */
 export function extendFrontier(
   sha256: Sha256,
@@ -218,7 +219,10 @@ export function extendFrontier(
   frontier.size++
 }
 
-/** Returns the same root as merkleRoot of the same leaves. Throws `merkle_range` for a frontier that no tree has. */
+/**
+ * Returns the same root as merkleRoot of the same leaves. Throws `merkle_range` if the number of hashes does not fit
+ * the size.
+ */
 export function frontierRoot(sha256: Sha256, frontier: Frontier): Uint8Array {
   const { size, hashes } = frontier
   if (hashes.length !== onesOf(size))

@@ -5,7 +5,10 @@ import { parsePublicKey, spkiOf } from '../keys.ts'
 import { NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX } from '../limits.ts'
 import { isKeyName } from '../names.ts'
 
-/* C2SP signed-note: a text, a blank line, signature lines; and the keys that verify them, in C2SP's form (vkey). */
+/*
+ * C2SP signed-note: a text, a blank line, and signature lines. Also the keys that verify these lines, in C2SP's form
+ * (vkey).
+ */
 
 export type Note = {
   /** The signed text, which ends with a newline. */
@@ -20,12 +23,10 @@ export type NoteSignature = {
   readonly signature: Uint8Array
 }
 
-/** An Ed25519 key. */
+/** A key of a note's signer, always Ed25519. */
 export type NoteKey = { readonly name: string; readonly keyId: Uint8Array; readonly key: PublicKey }
 
-/**
- * Signature types of signed-note that are supported: Ed25519 over the text, and over the text with a time before it.
- */
+/** Supported signature types of signed-note: Ed25519 over the text, and Ed25519 over a time and the text. */
 export const NOTE_TYPES = { signature: 0x01, cosignature: 0x04 } as const
 type NoteType = keyof typeof NOTE_TYPES
 
@@ -72,7 +73,7 @@ function parseSignature(line: string): NoteSignature {
   return { name, keyId: bytes.subarray(0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) }
 }
 
-/** Decodes canonical base64. Throws `code`. */
+/** Decodes canonical base64. If the text is not canonical, throws a ProofError with the code `code`. */
 export function decodeBase64(text: string, code: 'note_syntax' | 'checkpoint_syntax'): Uint8Array {
   try {
     return fromBase64(text)
@@ -81,12 +82,15 @@ export function decodeBase64(text: string, code: 'note_syntax' | 'checkpoint_syn
   }
 }
 
-/** Returns one signature line, with its newline. `keyId`: from `keyIdOf`. */
+/** Returns one signature line, with its newline. `keyId`: a result of `keyIdOf`. */
 export function signatureLine(name: string, keyId: Uint8Array, signature: Uint8Array): string {
   return `\u2014 ${name} ${toBase64(concat([keyId, signature]))}\n`
 }
 
-/** Returns the signatures under the key's name and id. Each of them MUST verify; all others must be ignored. */
+/**
+ * Returns the signatures with the key's name and id. The caller MUST verify each of them and ignore all other
+ * signatures.
+ */
 export function signaturesOf(signatures: readonly NoteSignature[], { name, keyId }: Omit<NoteKey, 'key'>) {
   return signatures.filter((each) => each.name === name && equalBytes(each.keyId, keyId))
 }
@@ -111,7 +115,7 @@ export function formatNoteKey(
   return `${name}+${toHex(keyIdOf(sha256, name, typedKey))}+${toBase64(typedKey)}`
 }
 
-/** Parses a vkey. Throws `verifier_key`; for a key of another type the detail names the type. */
+/** Parses a vkey. Throws `verifier_key`. If the key has another type, the detail of the error names that type. */
 export function parseNoteKey(text: string, type: NoteType, sha256: Sha256): NoteKey {
   const [name, keyId, encoded, ...rest] = text.split('+')
   if (keyId === undefined || encoded === undefined || !isKeyName(name!)) throw badKey('not <name>+<id>+<key>')
@@ -131,8 +135,8 @@ export function parseNoteKey(text: string, type: NoteType, sha256: Sha256): Note
 }
 
 /**
- * Returns type and name, such as `06 (ML-DSA-44 cosignature)`, so that a valid key of an unsupported type does not
- * look broken.
+ * Returns the type with its name, such as `06 (ML-DSA-44 cosignature)`. The name shows that a key of an unsupported
+ * type is not a broken key.
  */
 function typeName(type: number | undefined): string {
   if (type === undefined) return 'none'

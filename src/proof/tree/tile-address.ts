@@ -1,7 +1,7 @@
 import { TILE_LEVEL_MAX } from '../limits.ts'
 import { TILE_HASHES } from './merkle.ts'
 
-/* Addresses of C2SP tlog-tiles: `<L>/<N>` and `entries/<N>`, followed by `.p/<W>` for a partial tile. */
+/* Addresses of C2SP tlog-tiles: `<L>/<N>` and `entries/<N>`. An address of a partial tile ends with `.p/<W>`. */
 
 /** `width`: number of hashes or entries from the tile's first one; TILE_HASHES if the tile is full. */
 export type TileAddress = {
@@ -10,15 +10,15 @@ export type TileAddress = {
   readonly width: number
 }
 
-/** Digits in one path element of N. N has as many elements as it needs. */
+/** Number of digits in one path element of N. N has as many elements as its digits need. */
 const ELEMENT_DIGITS = 3
 const ELEMENT = 10 ** ELEMENT_DIGITS
 /** N has at most six elements, because a safe integer has at most 16 digits. */
 const ADDRESS = /^(entries|0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,5}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/
 
 /**
- * Parses an address. Returns null for any text that formatTileAddress would not write, so that each tile has one
- * address.
+ * Parses an address. Returns null for every text that formatTileAddress would not write, so that each tile has only
+ * one address.
  */
 export function parseTileAddress(text: string): TileAddress | null {
   const [, level, elements, width] = ADDRESS.exec(text) ?? []
@@ -32,7 +32,7 @@ export function parseTileAddress(text: string): TileAddress | null {
     (level === 'entries' || Number(level) <= TILE_LEVEL_MAX) &&
     Number.isSafeInteger(address.tile) &&
     (width === undefined || address.width < TILE_HASHES)
-  // Refuses leading zero elements, which would be a second address of the same tile.
+  // The comparison refuses leading zero elements, which would give the same tile a second address.
   return isKnown && formatTileAddress(address) === text ? address : null
 }
 
@@ -47,8 +47,8 @@ export function formatTileAddress({ level, tile, width }: TileAddress): string {
 }
 
 /**
- * Returns whether a log of `size` entries contains the whole tile. An entry bundle has the range of a tile of level
- * 0.
+ * Returns whether a log of `size` entries contains the whole tile. An entry bundle covers the same entries as the
+ * tile of level 0 with the same number.
  */
 export function isCovered({ level, tile, width }: TileAddress, size: number): boolean {
   const hashes = Math.floor(size / TILE_HASHES ** (level === 'entries' ? 0 : level))

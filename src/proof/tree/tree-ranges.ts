@@ -4,15 +4,15 @@ import { ProofError } from '../error.ts'
 import { frontierRoot, merkleRoot, nodeHash, TILE_HASHES, TILE_LEVEL_BITS } from './merkle.ts'
 
 /*
- * Proofs in large trees. Every hash of a path is the root over a range of leaves, and is computed from a few stored
- * hashes, whatever the size of the tree. This file computes the ranges, the stored hashes they need, and the roots.
- * The caller reads the hashes.
+ * Computes proofs in large trees. Every hash of a path is the root over a range of leaves. A few stored hashes are
+ * enough to compute such a root, whatever the size of the tree. This file computes the ranges, the stored hashes that
+ * they need, and the roots. The caller reads the hashes.
  */
 
 /** Leaves from `start` (inclusive) to `end` (exclusive). */
 export type LeafRange = { readonly start: number; readonly end: number }
 
-/** `count` hashes of a tile from `offset` (docs/formats/proofs.md). On level 0 they are leaves. */
+/** `count` hashes of a tile, starting at `offset` (docs/formats/proofs.md). On level 0 the hashes are leaves. */
 export type TileSlice = {
   readonly level: number
   readonly tile: number
@@ -58,17 +58,18 @@ export function consistencyRanges(size1: number, size2: number): LeafRange[] {
       start = middle
     }
   }
-  // A range from 0 is the whole smaller tree, and the verifier has its root.
+  // A range that starts at 0 is the whole smaller tree. The verifier already has the root of that tree.
   if (start > 0) ranges.push({ start, end })
   return ranges.reverse()
 }
 
-/** A perfect subtree of the tree. The roots of `siblings` lead from it to the tree's root. */
+/** A perfect subtree of a tree, and the ranges whose roots lead from the subtree's root to the tree's root. */
 export type SubtreePath = { readonly subtree: LeafRange; readonly siblings: readonly LeafRange[] }
 
 /**
- * Returns the perfect subtrees of a tile's first `count` hashes. A full tile is one subtree, a partial tile at most
- * eight. With the path of each, the whole tile is proved. Throws `merkle_range` if the tree does not have the tile.
+ * Returns the perfect subtrees that consist of a tile's first `count` hashes. A full tile is one subtree, a partial
+ * tile at most eight. The paths of all of them prove the whole tile. Throws `merkle_range` if the tree does not have
+ * the tile.
  */
 export function tilePaths({ level, tile, count }: Omit<TileSlice, 'offset'>, size: number): SubtreePath[] {
   const leaves = TILE_HASHES ** level
@@ -85,8 +86,8 @@ export function tilePaths({ level, tile, count }: Omit<TileSlice, 'offset'>, siz
 }
 
 /**
- * Throws `merkle_path` if the tile's hashes do not lead to `root`. `slices`: those that `slicesOf` returns for the
- * ranges of `paths`, with their hashes.
+ * Throws `merkle_path` if the tile's hashes do not lead to `root`. `slices`: the slices that `slicesOf` returns for
+ * the ranges of `paths`, with their hashes.
  */
 export function verifyTile(
   sha256: Sha256,
@@ -111,8 +112,8 @@ export function verifyTile(
 }
 
 /**
- * Returns the stored hashes that the roots of `ranges` need, at most one slice of each tile. Their number is at most
- * the tree's levels of tiles, times the ranges' ends.
+ * Returns the stored hashes that the roots of `ranges` need, at most one slice of each tile. The number of slices is
+ * at most the number of tile levels times the number of ends of ranges.
  */
 export function slicesOf(ranges: readonly LeafRange[]): TileSlice[] {
   const slices = new Map<string, TileSlice>()
@@ -125,7 +126,7 @@ export function slicesOf(ranges: readonly LeafRange[]): TileSlice[] {
   return [...slices.values()]
 }
 
-/** Returns the root of each range. Throws `merkle_range` if `slices` lack a hash that slicesOf named. */
+/** Returns the root of each range. Throws `merkle_range` if `slices` lack a hash that slicesOf requested. */
 export function rangeRoots(
   sha256: Sha256,
   ranges: readonly LeafRange[],
@@ -145,8 +146,8 @@ export function rangeRoots(
 type Subtree = { readonly level: number; readonly index: number }
 
 /**
- * Returns the perfect subtrees of a range, largest first. A range of a path begins at a multiple of each of their
- * widths, because RFC 9162 splits at powers of two.
+ * Returns the perfect subtrees of a range, largest first. `start` is a multiple of the width of each subtree, because
+ * RFC 9162 splits at powers of two.
  */
 function subtreesOf({ start, end }: LeafRange): Subtree[] {
   const subtrees: Subtree[] = []
@@ -159,7 +160,10 @@ function subtreesOf({ start, end }: LeafRange): Subtree[] {
   return subtrees
 }
 
-/** Returns the stored hashes of the highest stored level at or below the subtree's root. They all lie in one tile. */
+/**
+ * Returns the stored hashes that give the subtree's root: those of the highest stored level at or below the root.
+ * They all lie in one tile.
+ */
 function sliceOf({ level, index }: Subtree): TileSlice {
   const count = 2 ** (level % TILE_LEVEL_BITS)
   const first = index * count
@@ -190,7 +194,10 @@ export function splitHashes(hashes: Uint8Array): Uint8Array[] {
   )
 }
 
-/** Returns the largest power of two below `size`, which must be at least 2. A logarithm would round from 2^48 on. */
+/**
+ * Returns the largest power of two below `size`, which must be at least 2. A loop, because Math.log2 rounds wrongly
+ * from 2^48 on.
+ */
 function powerOfTwoBelow(size: number): number {
   let power = 1
   while (2 * power < size) power *= 2

@@ -17,7 +17,7 @@ import { erasureEntry } from './erasure-entry.ts'
 
 export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 
-/** A document of a record. A record may have many reasons: `seq` is the entry that gives the reason. */
+/** A document of a record. A record may have many reasons, so `seq` names the entry with the reason. */
 export type ErasureTarget =
   | { readonly document: 'payload' }
   | { readonly document: 'evidence' | 'values'; readonly completionId: Uuid }
@@ -27,12 +27,12 @@ type EraseRequest = {
   readonly recordId: Uuid
   readonly target: ErasureTarget
   readonly code: string
-  /** Free text, unsigned, because it could name the person whom the erasure protects. */
+  /** Free text about the reason. It is unsigned, because it could name the person whom the erasure protects. */
   readonly reason: string | null
   readonly idempotency: IdempotencyRow | null
 }
 
-/** A document in an answer. `address`: path of its DELETE. */
+/** A document in an answer. `address`: path to which a DELETE must be sent. */
 export type ErasableView = {
   readonly document: ErasureTarget['document']
   readonly seq: number
@@ -43,27 +43,28 @@ export type ErasableView = {
 type Erased = {
   readonly seq: number
   readonly erasure: ErasureRow
-  /** An earlier request with the same Idempotency-Key did it. */
+  /** True if an earlier request with the same Idempotency-Key erased the document. */
   readonly replayed: boolean
-  /** Other stored documents of the record when the entry was appended. */
+  /** Other documents of the record that were still stored when the entry was appended. */
   readonly remaining: readonly ErasableView[]
 }
 
 /**
- * Erases a document of a record with its salt, and for a payload also metadata and references. Returns when the
- * signed entry is committed. From then on nobody can read any of it, and the worker deletes it
- * (src/followers/erasure). An erasure is final.
+ * Erases a document of a record together with its salt. If it is the payload, metadata and references are erased too.
+ * Returns when the signed entry is committed. After that nobody can read the document any more, and the worker
+ * deletes it (src/followers/erasure). An erasure is final.
  */
 export async function eraseDocument(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {
   const { recordId, code, reason, idempotency } = request
   const erasable = await getErasable(deps, caller, request)
   const { erasedSeq } = erasable
-  // With an Idempotency-Key the database decides: this very request may have erased the document.
+  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
+  // erased the document.
   if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
   if (erasedSeq === null) {
     refuseNeeded(erasable)
-    // The database decides in the end. But a batch that it refuses is repeated in halves, with all other entries of
-    // the ledger in it.
+    // The database makes the final decision. But if it refuses the entry, the whole batch, with all other entries of
+    // the ledger, is repeated in halves. So a hold is checked before.
     const held = await holdErrorOf(deps, caller, recordId, erasable)
     if (held) throw held
   }
@@ -83,7 +84,7 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
   return { seq: at, erasure, replayed: done.replayed, remaining }
 }
 
-/** Returns the error that names the legal holds on the record; null: it has none. */
+/** Returns the error that names the legal holds on the record; null: there is no hold on it. */
 async function holdErrorOf(
   { readPool }: EraseDeps,
   { ledgerId }: Caller,
@@ -99,7 +100,10 @@ async function holdErrorOf(
   })
 }
 
-/** Error for a hold that made the database refuse, and that was lifted since. */
+/**
+ * Returns the error for the case that the database refused because of a hold, and the hold was lifted before it could
+ * be named.
+ */
 function holdLiftedError(): ApiError {
   return new ApiError('held', 'a hold that prevented it was lifted meanwhile: send it again', {
     retryable: true,
@@ -137,7 +141,10 @@ function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
   throw new ApiError('not_home', `${evidence} is in its home's chain too: have it erased there first`)
 }
 
-/** Lists the documents that remain now: the worker may have added compared values to a completion meanwhile. */
+/**
+ * Returns the error for a document that was erased before. It lists the remaining documents as of now, because the
+ * worker may have added compared values to a completion meanwhile.
+ */
 async function alreadyErased(deps: EraseDeps, caller: Caller, request: ErasureKey): Promise<ApiError> {
   const { erasedSeq: seq } = await getErasable(deps, caller, request)
   const remaining = await listRemaining(deps, caller, request.recordId, Number.MAX_SAFE_INTEGER)

@@ -22,9 +22,9 @@ import { type SharedWith, shareDetail, sharePredicate } from './share.ts'
 import { signEvent } from './sign-step.ts'
 
 export type CreateRequest = RecordRequest & {
-  /** null: the agent that activates the record becomes its performer. */
+  /** Performer of the record; null: the agent that activates the record becomes its performer. */
   readonly performer: OnBehalfOf | null
-  /** Sorted by peer; null: not shared. */
+  /** Peers, sorted; null: the record is not shared. */
   readonly share: readonly SharedWith[] | null
   readonly gate?: 'principal' | 'auto' | undefined
   readonly deadline?: string | undefined
@@ -32,7 +32,7 @@ export type CreateRequest = RecordRequest & {
   readonly tolerances?: unknown
 }
 
-/** Checked terms, as they are signed and stored. */
+/** Terms that were checked, in the form in which they are signed and stored. */
 export type Terms = {
   readonly performer: OnBehalfOf | null
   readonly gate: 'principal' | 'auto'
@@ -47,7 +47,10 @@ type AgreedCreation = Omit<CreateRequest, 'payload'> & {
   readonly payload: SaltedDocument
 }
 
-/** Makes the signed entry that creates the record, and `render`, which shows the record once its position is known. */
+/**
+ * Makes the signed entry that creates the record. Also returns `render`, which renders the record when its position
+ * in the chain is known.
+ */
 export function buildCreation(deps: WriteDeps, signer: Signer, caller: Caller, agreed: AgreedCreation) {
   const made = makeRecord(deps, agreed)
   const { recordId, record, digest, recordedAtMs } = made

@@ -20,7 +20,7 @@ import { isDigestsOnly, refuseWeakSalt } from './share.ts'
 import { rememberSigned } from './sign-step.ts'
 import type { StepResult } from './take-step.ts'
 
-/** Creates a gated record. Its terms are signed, and never change. Returns when the entry is committed. */
+/** Creates a gated record. Its terms are signed and never change. Returns when the entry is committed. */
 export async function createGated(
   deps: WriteDeps & { readonly readPool: pg.Pool; readonly envelopeKeys: EnvelopeKeys },
   caller: Caller,

@@ -22,34 +22,37 @@ import { type NamedDocument, signEvent } from './sign-step.ts'
 export type OfferedStepDeps = TypeDeps & { readonly now: () => number }
 type Clock = Pick<OfferedStepDeps, 'now'>
 
-/** A peer's `step-offered`, verified, with what the home needs of it. Ids as TypeIDs, hashes in lower-case hex. */
+/**
+ * A peer's verified `step-offered` entry: the facts that the home ledger needs. Ids are TypeIDs, hashes are
+ * lower-case hex.
+ */
 export type Offer = {
   readonly peer: string
   /** Ledger and position of the offer. */
   readonly ledger: string
   readonly seq: number
   readonly leaf: string
-  /** Party of the step: `led_…/agt_…` of that ledger. */
+  /** Party of the step: `led_…/agt_…` of the offering ledger. */
   readonly agent: string
   readonly step: OfferedStep
   /** Version that the record would have after the step. */
   readonly version: number
-  /** Leaf of the record's entry that the step would follow. */
+  /** Leaf of the entry that was the record's last one when the step was offered. */
   readonly previous: string
-  /** Digest of the record's payload, as the offer repeats it. */
+  /** Digest of the record's payload, which the offer repeats. */
   readonly payload: string
-  /** null: the step is no completion. */
+  /** The offered completion; null: the step is not a completion. */
   readonly completion: OfferedCompletion | null
   /**
-   * Throws if the record's type refuses the evidence. The check itself ran earlier, because it may take long, and
-   * this runs in a transaction.
+   * Throws if the record's type refuses the evidence. The evidence was checked earlier, because the check may take
+   * long and this function is called in a transaction.
    */
   readonly requireEvidence: () => void
-  /** `received` of the entry's detail (migrations/functions/append-received.sql). */
+  /** Member `received` of the entry's detail (migrations/functions/append-received.sql). */
   readonly receivedRow: ReceivedDetail
 }
 
-/** `id`: chosen by the peer. `evidence`: canonical JSON that matches its digest. */
+/** `id`: the peer chose it. `evidence`: canonical JSON that matches the signed digest. */
 type OfferedCompletion = {
   readonly id: string
   readonly evidence: {
@@ -63,12 +66,12 @@ type OfferedCompletion = {
 type Home = SignedLedger & { readonly ledger: string; readonly issuer: string }
 
 /**
- * Builds the step that accepts an offer, signed, as append_entries takes it. The entry is the home's own, by the
- * remote agent, which has no key here. Throws ApiError with the code that the same call by an agent of the home would
- * get.
+ * Builds and signs the step that accepts an offer, in the form that append_entries accepts. The entry is the home's
+ * own. Its actor is the remote agent, which has no key here. Throws an ApiError with the same code that an agent of
+ * the home would get for this step.
  *
- * If the record moves after `row` was read, append_entries answers `stale` or `again`. If the database's clock is
- * past the deadline, it answers `refused_deadline`. The offer is then decided anew.
+ * If the record gets another entry after `row` was read, append_entries answers `stale` or `again`. If the deadline
+ * has passed by the database's clock, it answers `refused_deadline`. In both cases the offer must be decided again.
  */
 export async function buildOfferedStep(
   deps: Clock,
@@ -102,7 +105,7 @@ export async function buildOfferedStep(
     idempotency: null,
     detail: {
       received: offer.receivedRow,
-      // If the terms name no performer, the activating agent becomes the performer.
+      // If the terms name no performer, the agent that activates the record becomes its performer.
       ...(step === 'record-activated' && row.performerId === null && { performer: agent }),
     },
   })
@@ -113,7 +116,7 @@ function takenOf({ peer, ledger, seq, leaf }: Offer) {
   return { peer, ledger, seq, leaf }
 }
 
-/** Checks in the order in which a local step is refused. */
+/** Throws if the step is not allowed. The order of checks is the same as for a step of a local agent. */
 function refuseOffer(
   row: RecordRowRead,
   { step: kind, version, previous, payload, peer }: Offer,
@@ -124,15 +127,18 @@ function refuseOffer(
       members: { role: 'performer' },
     })
   refuseStep(row, { kind, partyId: agentId, actorId: agentId, ifVersions: null })
-  // The offer follows another entry: the record has moved since, or the peer received another entry.
+  // The offer follows another entry. Either the record has a newer entry, or the peer received another one.
   if (version !== row.version + 1 || previous !== toHex(row.leaf)) throw overtakenError(row)
   if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlineError(row)
-  // An offer with another payload digest does not match this record. Verifiers compare the two.
+  // The offer must repeat the digest of the record's payload. Verifiers compare the two.
   if (payload !== toHex(row.digest))
     throw new ApiError('invalid_request', `the digest of the record's payload is not ${payload}`)
 }
 
-/** Throws `evidence_invalid`. Waits for the ledger's share of time for its types. */
+/**
+ * Throws `evidence_invalid` if the record's type refuses the evidence. May wait for the ledger's share of time for
+ * its types.
+ */
 export async function verifyOfferedEvidence(
   deps: OfferedStepDeps,
   home: Pick<Home, 'ledger' | 'ledgerId'>,
@@ -158,7 +164,7 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
     throw new ApiError('weak_salt', 'peers see the digest of the evidence, and its salt can be guessed')
   offer.requireEvidence()
   const subjectId = parseId('cmp', completion.id)
-  // The peer chose the id. A second completion with the same id would make the ledger's export fail verification.
+  // The peer chose the id. If two completions had the same id, the ledger's export could not be verified.
   const facts = {
     ledger: offer.ledger,
     record: formatId('rec', row.recordId),

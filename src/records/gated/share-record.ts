@@ -34,15 +34,15 @@ type ShareRecordRequest = {
   readonly idempotency: IdempotencyRow | null
 }
 
-/** The current record. Sharing is no step, so there is no earlier version that a replay could return. */
+/** The current record. Sharing is not a step and makes no version, so a replay cannot return an earlier version. */
 export type SharedRecord = RecordJson & { readonly replayed: boolean }
 
-/** Refusals after which this very request may turn out to have succeeded before. */
+/** Codes of refusals that an earlier try of the same request may have caused. */
 const REFUSED: ReadonlySet<ErrorCode> = new Set(['already_shared', 'peer_not_active'])
 
 /**
- * Shares a record with more peers, from its first entry on, even if it has ended. Sharing is final. Returns when the
- * signed entry is committed. Throws ApiError.
+ * Shares a record with more peers, from the record's first entry on. The record may have ended. Sharing is final.
+ * Returns when the signed entry is committed. Throws ApiError.
  */
 export async function shareRecord(
   deps: StepDeps,
@@ -59,7 +59,7 @@ export async function shareRecord(
   return { record: await found.render(), version: found.version, replayed }
 }
 
-/** Returns whether an earlier request with the same key did it. */
+/** Appends the entry. Returns true if an earlier request with the same key had appended it. */
 async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecordRequest): Promise<boolean> {
   const { recordId, onBehalfOf } = request
   const current = await getForStep(deps, caller, request)
@@ -98,9 +98,9 @@ function refuseShared(shared: readonly ShareColumn[], request: ShareRequest): vo
 }
 
 /**
- * Refuses to share with the performer's ledger by a new peering once the performer has taken steps. An offered step
- * names the peering of its offer, and its ledger accepts no answer by another one. The record would stay as created
- * there for good.
+ * Throws if the record would be shared with the performer's ledger through a new peering although the performer has
+ * taken steps. An offered step names the peering of its offer, and the offering ledger accepts the answer only
+ * through that peering. So in that ledger the record would stay in its first state forever.
  */
 function refuseNewPeeringAfterSteps(
   { version, state, performerRemote }: RecordRowRead,
@@ -116,7 +116,7 @@ function refuseNewPeeringAfterSteps(
   )
 }
 
-/** Refuses weak salts. An erased document has no salt any more, so its salt cannot be checked. */
+/** Throws if a document has a weak salt. The salts of erased documents were deleted with them and cannot be checked. */
 async function refuseWeakSalts({ readPool }: StepDeps, { ledgerId }: Caller, recordId: Uuid): Promise<void> {
   const salts = await listChosenSalts(readPool, ledgerId, recordId)
   if (!salts.some(isWeakSalt)) return
@@ -126,7 +126,10 @@ async function refuseWeakSalts({ readPool }: StepDeps, { ledgerId }: Caller, rec
   )
 }
 
-/** Verifies the creation. Otherwise an attacker who can write columns could have another record shared. */
+/**
+ * Verifies the entry that created the record. Otherwise an attacker who can write columns could have another record
+ * shared.
+ */
 async function verifyCreation(
   { lookups, envelopeKeys }: StepDeps,
   { ledger, ledgerId }: Caller,

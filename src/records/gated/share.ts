@@ -8,24 +8,24 @@ import { formatId, isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { SALT_DISTINCT_BYTES_MIN } from '../limits.ts'
 import { findFirstOutcome } from '../write/first-outcome.ts'
 
-/** `whole`: entries and documents. `digests`: entries only. */
+/** What a peer gets. `whole`: entries and documents. `digests`: entries only. */
 type SharedDocuments = 'whole' | 'digests'
 
 export type ShareRequest = readonly { readonly peer: string; readonly documents: SharedDocuments }[]
 
-/** A peer of the ledger that a record may be shared with. */
+/** A peer with which a record is shared. */
 export type SharedWith = {
   readonly peer: string
   readonly peerId: Uuid
   readonly documents: SharedDocuments
-  /** The other ledger, `led_…`. */
+  /** Id of the peer's ledger, `led_…`. */
   readonly ledger: string
 }
 
 /**
- * Returns the peers as they are signed, sorted by peer. null: not shared. If the same request succeeded before, a
- * peering that has ended since is accepted, and the request gets its first answer. Throws `invalid_request`,
- * `unknown_peer`, `peer_not_active`.
+ * Returns the peers as they are signed, sorted by peer; null: the record is not shared. A peering that has ended is
+ * accepted if the request is a retry that succeeded before, because the request then gets its first answer. Throws
+ * `invalid_request`, `unknown_peer`, `peer_not_active`.
  */
 export async function resolveShare(
   deps: { readonly readPool: Db },
@@ -51,8 +51,8 @@ export async function resolveShare(
 }
 
 /**
- * Requires an active or suspended peering. For a suspended one the shared entries wait until it is resumed.
- * `isRepeated`: the same request succeeded before.
+ * Throws unless the peering is active or suspended. If it is suspended, the shared entries wait until it is resumed.
+ * `isRepeated`: whether the same request succeeded before.
  */
 function requireLiving(
   known: SharePeer | undefined,
@@ -71,7 +71,10 @@ function at(i: number): { readonly path: string } {
   return { path: `/share/${i}/peer` }
 }
 
-/** Predicate of the statement, and columns of the entry's detail (migrations/functions/append-federation.sql). */
+/**
+ * Returns the share for the predicate of the statement. `shareDetail` returns it for the entry's detail
+ * (migrations/functions/append-federation.sql).
+ */
 export function sharePredicate(share: readonly SharedWith[]) {
   return share.map(({ peer, documents }) => ({ peer, documents }))
 }
@@ -85,8 +88,8 @@ export function isDigestsOnly(share: readonly { readonly documents: SharedDocume
 }
 
 /**
- * Throws `weak_salt`. Anybody with a digest and its salt can try documents until one matches, because there are few
- * short ones. `salt`: the caller's, in base64url; undefined: the server makes it.
+ * Throws `weak_salt` for a salt that can be guessed. Many documents are short, so anybody with a digest and its salt
+ * can try documents until one matches. `salt`: the caller's salt in base64url; undefined: the server makes it.
  */
 export function refuseWeakSalt(salt: string | undefined): void {
   if (salt === undefined || !isWeakSalt(fromBase64Url(salt))) return

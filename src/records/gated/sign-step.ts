@@ -19,7 +19,7 @@ import type { OnBehalfOf } from '../write/on-behalf-of.ts'
 export type NamedDocument = SaltedDocument & {
   readonly name: DocumentName
   readonly subject: string
-  /** The completion; for a reason, the record. */
+  /** Id of the completion; for a reason, id of the record. */
   readonly subjectId: Uuid
 }
 
@@ -32,21 +32,21 @@ export type GatedEvent = {
   readonly version: number
   readonly from: RecordState | null
   readonly to: RecordState
-  /** Leaf of the record's last entry, lower-case hex; null: this is the first. */
+  /** Leaf of the record's last entry, lower-case hex; null: this is the record's first entry. */
   readonly previous: string | null
   readonly recordedAtMs: number
   readonly onBehalfOf: OnBehalfOf | null
-  /** Subjects between the record and the document: a completion that an earlier entry digests. */
+  /** Subjects between the record and the document, such as a completion that an earlier entry digests. */
   readonly subjects: readonly Subject[]
   readonly document: NamedDocument | null
-  /** Members beyond those of every event of a record. */
+  /** Members of the predicate, except those that every event of a record has. */
   readonly predicate: object
   readonly idempotency: IdempotencyRow | null
   readonly created?: { readonly gated: GatedRow; readonly record: RecordRow }
   readonly detail?: StepDetail | undefined
 }
 
-/** Returns the signed entry of one event, as append_entries takes it, and its predicate. */
+/** Returns the signed entry of one event in the form that append_entries accepts, and the entry's predicate. */
 export function signEvent(
   signer: EntrySigner,
   author: Author,
@@ -85,7 +85,10 @@ export function documentRow({ name, subjectId, digest, salt, canonical }: NamedD
   return { name, subjectId, digest, salt, content: canonical }
 }
 
-/** Caches an appended entry. This process signed it, so it need not verify it when the record is judged. */
+/**
+ * Marks an appended entry as verified in the cache. This process signed the entry, so it need not verify the entry
+ * when the record is judged.
+ */
 export function rememberSigned({ known }: EnvelopeKeys, { leaf, envelope }: EntryRow): void {
   known.addSigned(toHex(leaf), envelope, null)
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../proof/json/json-value.ts'
 
 /*
- * The settlement signal: what a verdict means for the outside (docs/guides/gated-records.md). It is part of the signed
- * verdict, so a payer needs only that envelope and the public key.
+ * The settlement signal: what a verdict means outside of the ledger (docs/guides/gated-records.md). It is part of the
+ * signed verdict. So a payer needs only the envelope of the verdict and the public key.
  */
 
 export type Signal = {
@@ -10,22 +10,22 @@ export type Signal = {
   readonly code: SignalCode
   /** Ids of the failed rules. */
   readonly failingRules: readonly string[]
-  /** Until when the signal may be acted upon; null: without limit. */
+  /** Time until which a payer may act on the signal; null: there is no limit. */
   readonly validUntil: string | null
 }
 
-/** Reasons for programs. The list is closed. */
+/** Reasons of signals, for programs. No reason will be added. */
 export const SIGNAL_CODES = [
   'accepted', // the rules passed, and the principal accepted
   'accepted_anyway', // the principal accepted although rules failed
   'rejected', // the principal rejected
-  'rules_passed', // `auto` gate, and the rules passed
-  'rules_failed', // `auto` gate, and rules failed
+  'rules_passed', // the gate is `auto`, and the rules passed
+  'rules_failed', // the gate is `auto`, and rules failed
   'overturned', // a rejection was overturned
 ] as const
 type SignalCode = (typeof SIGNAL_CODES)[number]
 
-/** Signal of an acceptance. `verified`: predicate of the completion-verified that is judged. */
+/** Returns the signal of an acceptance. `verified`: predicate of the `completion-verified` entry that is judged. */
 export function acceptSignal(verified: JsonObject, validUntil: string | null): Signal {
   const code = verified['outcome'] === 'pass' ? 'accepted' : 'accepted_anyway'
   return { decision: 'SETTLE', code, failingRules: failingRules(verified), validUntil }
@@ -35,7 +35,7 @@ export function rejectSignal(verified: JsonObject, validUntil: string | null): S
   return { decision: 'HOLD', code: 'rejected', failingRules: failingRules(verified), validUntil }
 }
 
-/** Signal of an `auto` gate: the verdict is the outcome of the rules. */
+/** Returns the signal of an `auto` gate, whose verdict is the outcome of the rules. */
 export function autoSignal(verified: JsonObject): Signal {
   const passed = verified['outcome'] === 'pass'
   return {
@@ -46,7 +46,10 @@ export function autoSignal(verified: JsonObject): Signal {
   }
 }
 
-/** Signal of an overturned rejection. `overturned`: predicate of the verdict, whose failing rules are repeated. */
+/**
+ * Returns the signal of an overturned rejection. `overturned`: predicate of the rejection, whose failing rules are
+ * repeated.
+ */
 export function overturnSignal(overturned: JsonObject, validUntil: string | null): Signal {
   const { failingRules } = overturned['signal'] as unknown as Signal
   return { decision: 'RELEASE', code: 'overturned', failingRules, validUntil }

@@ -24,14 +24,17 @@ export type StepInput = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {
   readonly occurredAt?: string | undefined
 }
 
-/** A reason is free text. `salt`: of its digest, if the agent signs. */
+/** A step with a reason, which is free text. `salt`: salt of the reason's digest, if the agent signs. */
 type ReasonInput = StepInput & { readonly reason: string; readonly salt?: string | undefined }
 
 export function activate(deps: StepsDeps, caller: Caller, input: StepInput): Promise<StepResult> {
   return step(deps, caller, input, 'record-activated', () => ({ to: 'ACTIVE' }))
 }
 
-/** Submits a completion. Throws `evidence_invalid` if the record's type refuses the evidence, and `weak_salt`. */
+/**
+ * Submits a completion. Throws `evidence_invalid` if the record's type refuses the evidence. Throws `weak_salt` as
+ * refuseWeakSalt does.
+ */
 export async function complete(
   deps: StepsDeps,
   caller: Caller,
@@ -146,7 +149,7 @@ function requestOf(input: StepInput, kind: StepKind, draft: StepRequest['draft']
   return { ...input, kind, draft, occurredAt: at }
 }
 
-/** Returns the completion that is judged: the second subject of its verification, and of its verdict. */
+/** Returns the judged completion. It is the second subject of its verification, and of its verdict. */
 function completionOf(judged: ParsedStatement): Subject {
   return judged.subjects[1]!
 }
@@ -173,7 +176,7 @@ function parseValidUntil(validUntil: string | undefined): string | null {
   return validUntil === undefined ? null : new Date(parseTime(validUntil, '/validUntil')).toISOString()
 }
 
-/** Refuses a signal that would have expired already. */
+/** Throws if the signal would already have expired. */
 function refuseLate(
   deps: StepsDeps,
   caller: Caller,

@@ -30,10 +30,10 @@ export type StepDeps = AppendDeps & {
   readonly now: () => number
 }
 
-/** Members that a step adds to those of every step. */
+/** What a particular step adds to the members that all steps have. */
 type Draft = {
   readonly to: RecordState
-  /** Subjects that an earlier entry digests: a completion. */
+  /** Subjects that an earlier entry digests, such as the judged completion. */
   readonly subjects?: readonly Subject[]
   readonly document?: NamedDocument | null
   readonly predicate?: object
@@ -43,7 +43,7 @@ export type StepRequest = {
   readonly kind: StepKind
   readonly recordId: Uuid
   readonly onBehalfOf: OnBehalfOf | null
-  /** Versions that the record may have; null: any. */
+  /** Versions that the record may have; null: any version. */
   readonly ifVersions: readonly number[] | null
   readonly occurredAt: string | null
   readonly traceparent: string | null
@@ -51,20 +51,21 @@ export type StepRequest = {
   /** Signature by the agent; null: the server signs. */
   readonly signed: AgentSigned | null
   /**
-   * Called again if the record has moved meanwhile. `judged`: statement of the judged completion; null for other
-   * steps.
+   * Decides the step. Is called again if the record got a newer entry meanwhile. `judged`: statement about the judged
+   * completion; null for steps that judge nothing.
    */
   readonly draft: (current: Current, judged: ParsedStatement | null) => Draft
 }
 
-/** The record as JSON, or the seq that an earlier request with the same key wrote. */
+/** The record as JSON, or the seq of the entry that an earlier request with the same key wrote. */
 export type StepResult =
   | { readonly record: string; readonly version: number }
   | { readonly replayedSeq: number }
 
 /**
- * Takes one step of a gated record, and returns when it is committed. If another step was appended since `first` was
- * read, this step is decided, built and signed again. If the new state refuses the step, the error names that state.
+ * Takes one step of a gated record. Returns when the step is committed. If another step was appended since `first`
+ * was read, this step is decided, built and signed again. If the new state does not allow it, the error names that
+ * state.
  */
 export async function takeStep(
   deps: StepDeps,
@@ -98,8 +99,8 @@ const REFUSED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Explains a refusal by the database, from the current record. With an Idempotency-Key the step may be this very
- * request's.
+ * Explains from the current record why the database refused a step. If the request has an Idempotency-Key, an earlier
+ * try of the same request may have taken the step.
  */
 async function explainRefusal(
   deps: StepDeps,
@@ -113,7 +114,7 @@ async function explainRefusal(
   const { row } = await getForStep(deps, caller, request)
   refuseStep(row, wantedOf(caller, request))
   if (error.code === 'deadline_passed') throw deadlineError(row)
-  // Errors of the earlier check already name the state.
+  // An error of the check before signing already names the state.
   throw error.code === 'state_conflict' && !('state' in error.members) ? overtakenError(row) : error
 }
 
@@ -127,7 +128,10 @@ const JUDGED: ReadonlySet<StepKind> = new Set([
   'revision-requested',
 ])
 
-/** Verifies the judged completion. A step that came between the two reads is no fault: the record has just moved. */
+/**
+ * Verifies the judged completion. If another step was appended while the record was being read, a mismatch is not a
+ * fault.
+ */
 async function verifyUnmoved(
   deps: StepDeps,
   caller: Caller,
@@ -144,8 +148,8 @@ async function verifyUnmoved(
 }
 
 /**
- * Refuses a signed statement that names an older version. A statement is bound to the step before it, so its signer
- * must read the record again and decide again.
+ * Throws if a signed statement names an older version. A statement names the step before it, so the signer must read
+ * the record again and decide again.
  */
 function refuseUnsignable({ statement }: AgentSigned, { row }: Current): void {
   if (row.share !== null) throw sharedUnsigned('/envelope')
@@ -156,7 +160,7 @@ function refuseUnsignable({ statement }: AgentSigned, { row }: Current): void {
   })
 }
 
-/** Checks first, then signs: nothing is signed for a refused step. */
+/** Checks the step before signing, so that no refused step is ever signed. */
 async function buildStep(
   deps: StepDeps,
   signer: Signer,
@@ -169,7 +173,7 @@ async function buildStep(
 }
 
 /**
- * Returns the draft to sign, or throws why the step is refused. The judged completion is verified first, because
+ * Returns the draft to sign. Throws if the step is not allowed. The judged completion is verified first, because
  * money moves on a verdict.
  */
 async function refuse(
@@ -185,7 +189,9 @@ async function refuse(
   return draft
 }
 
-/** Signs the entry of a step. Returns it with `render`, which shows the record once its position is known. */
+/**
+ * Signs the entry of a step. Also returns `render`, which renders the record when its position in the chain is known.
+ */
 function signStep(
   { now }: Pick<StepDeps, 'now'>,
   signer: Signer,

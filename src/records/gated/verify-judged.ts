@@ -20,10 +20,12 @@ type Judged = {
 }
 
 /**
- * Verifies that the record's columns agree with its signed entries: state, documents, parties and terms. Returns its
- * newest entry; throws ProofError otherwise. Without this check, an attacker who owns the database could have a
- * verdict signed about another payload or other evidence, replace the principal by an agent of their own, or let a
- * performer overturn its own rejection.
+ * Verifies that the record's columns agree with its signed entries: state, documents, parties and terms. Returns the
+ * statement of its newest entry. Throws ProofError if they differ.
+ *
+ * Without this check, an attacker who owns the database could change columns and so make the server sign a verdict
+ * about another payload or other evidence. The attacker could also replace the principal by an agent of their own, or
+ * let a performer overturn the rejection of its own work.
  */
 export async function verifyJudged(
   { envelopeKeys, lookups }: { readonly envelopeKeys: EnvelopeKeys; readonly lookups: Lookups },
@@ -60,7 +62,7 @@ async function verifyParties(
 
 type RecordRef = { readonly ledger: string; readonly record: string }
 
-/** If the terms name no performer, the activating agent is the performer. */
+/** Returns the agent that activated the record. If the terms name no performer, this agent is the performer. */
 async function activatorOf(
   keys: EnvelopeKeys,
   record: RecordRef,
@@ -82,7 +84,10 @@ async function verifyOf(
   return statement
 }
 
-/** Compared by id, because the id decides whose step is accepted. */
+/**
+ * Returns the performer. The text of a remote agent counts only if the stored id belongs to it, because the id
+ * decides whose steps are accepted.
+ */
 function performerOf({ performerId, performerRemote }: RecordRowRead): string | null {
   const isThat = performerRemote !== null && agentIdOf(performerRemote) === performerId
   return isThat ? performerRemote : agentOf(performerId)

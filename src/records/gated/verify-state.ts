@@ -11,7 +11,7 @@ import { leafOf } from '../../signing/known-statements.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
-/** State of a gated record, as its columns claim. Ids as TypeIDs. */
+/** State of a gated record, as its columns claim. Ids are TypeIDs. */
 export type ClaimedState = {
   readonly ledger: string
   readonly record: string
@@ -20,17 +20,15 @@ export type ClaimedState = {
 }
 
 /**
- * Verifies the newest step. Throws ProofError unless
+ * Verifies the newest step and returns its statement. `steps`: the newest step of each kind, for a record that has
+ * steps after its creation. Throws ProofError unless all of these are true:
  *
- * - it was signed for this ledger, record, version and state
- * - it follows the step before it
- * - the record has as many steps as its version says
+ * - The step was signed for this ledger, record, version and state.
+ * - It follows the step before it.
+ * - The record has as many steps as its version says.
  *
- * The database's owner can write columns. An old verification that is inserted again is signed, but for an old
- * version, or it is one step too many.
- *
- * `steps`: the newest of each kind, for a record that has steps after its creation. Returns the newest step's
- * statement.
+ * These checks are needed because the database's owner can write columns. If an old verification is inserted again,
+ * its signature is valid, but it was signed for an old version, or there is one step too many.
  */
 export async function verifyClaimedState(
   keys: EnvelopeKeys,
@@ -55,12 +53,15 @@ export async function verifyClaimedState(
   return statement
 }
 
-/** MUST NOT be called for a step whose envelope was not loaded. */
+/** Returns the signed line of a step. MUST NOT be called for a step whose envelope was not loaded. */
 export function lineOfStep(step: CaseStep): SignedLine {
   return toSignedLine({ ...step, envelope: step.envelope! })
 }
 
-/** Throws ProofError unless a key of the deployment or of the agent signed the entry, and its columns agree with it. */
+/**
+ * Returns the statement of an entry. Throws ProofError unless a key of the deployment or of the agent signed the
+ * entry, and unless the columns agree with the entry.
+ */
 export async function verifySigned(keys: EnvelopeKeys, line: SignedLine): Promise<ParsedStatement> {
   const leaf = leafOf(line.envelope)
   const statement = keys.known.findSigned(leaf, line.envelope) ?? (await verifyUnknown(keys, leaf, line))
@@ -73,8 +74,8 @@ async function verifyUnknown(
   leaf: string,
   { envelope }: SignedLine,
 ): Promise<ParsedStatement> {
-  // The statement is not trusted yet. The verification checks that an agent's key belongs to the same ledger and
-  // agent.
+  // The statement is not verified yet, so `ledger` is only a claim. The verification below checks that an agent's key
+  // belongs to the same ledger and agent.
   const { ledger } = keys.known.read(envelope)
   const findKey = await keys.finderFor([toHex(parseEnvelope(envelope).kid)], parseId('led', ledger))
   const { statement } = verifySignedStatement(envelope, findKey, nativeProviders, keys.known.findRead(leaf))

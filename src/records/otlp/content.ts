@@ -10,9 +10,9 @@ type Content = {
 }
 
 /**
- * Splits attributes: known metadata stays in clear, all others become digests. The list contains metadata, because a
- * list of content would be outdated by the next release of a framework. `ofCodingAgent`: also accepts names that are
- * metadata only in events of coding agents.
+ * Splits attributes: known metadata is stored as it is, all other attributes become digests. The list names metadata,
+ * not content, because the next release of a framework could add content that a list would not name. `ofCodingAgent`:
+ * true if names are accepted that are metadata only in events of coding agents.
  */
 export function contentOf(
   attributes: Record<string, unknown>,
@@ -38,11 +38,17 @@ export function contentOf(
   }
 }
 
-/** Attributes for the class or the code of an error. Some instrumentations write the text of the error into them. */
+/**
+ * Attributes for the class or the code of an error. Some instrumentations write the text of the error into these
+ * attributes instead.
+ */
 const ERROR_TYPES: ReadonlySet<string> = new Set(['error.type', 'exception.type'])
-/** Matches a code, or the name of a class, also a generic one or one of Go or C++. */
+/** Matches a code, or the name of a class. It also matches names of generic classes and of classes in Go or C++. */
 const ERROR_TYPE = /^[\p{L}\p{N}_$.:*<>[\]`,/+-]{1,256}$/u
-/** Attributes for the name or the address of a host. Some frameworks write the URL of the model into them. */
+/**
+ * Attributes for the name or the address of a host. Some frameworks write the URL of the model into these attributes
+ * instead.
+ */
 const HOSTS: ReadonlySet<string> = new Set([
   'host.name',
   'net.host.name',
@@ -50,12 +56,15 @@ const HOSTS: ReadonlySet<string> = new Set([
   'server.address',
   'service.peer.name',
 ])
-/** Matches a URL or a path. A URL may have a key in its user, path or query. */
+/**
+ * Matches characters of a URL or a path. They are not metadata, because a URL may contain a key in its user, path or
+ * query.
+ */
 const URL_MARK = /[/?#@]/
 
 /**
- * Returns whether the value of a metadata name has the form of metadata: a scalar or a list of scalars, without a
- * long text.
+ * Returns whether the value of an attribute with a name of metadata has the form of metadata: a scalar or a list of
+ * scalars, without a long text.
  */
 function isInClear(name: string, value: unknown): boolean {
   if (Array.isArray(value)) return !ERROR_TYPES.has(name) && !HOSTS.has(name) && value.every(isShortScalar)
@@ -71,7 +80,7 @@ function isShortScalar(value: unknown): boolean {
     : typeof value !== 'object' || value === null
 }
 
-/** Returns the digest of a value, equal to that of the SDK (docs/formats/content-digests.md). */
+/** Returns the digest of a value. The SDK computes the same digest (docs/formats/content-digests.md). */
 export function digestOfValue(value: unknown): ContentDigest {
   return digestOf(value, sha256Hex)
 }

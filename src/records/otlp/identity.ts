@@ -6,41 +6,46 @@ import { sha256Hex } from '../../signing/sha256.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
 /*
- * Identifies spans and logs that were sent before (docs/decisions/0030-a-span-is-one-record.md). Records of a group
- * share a key of batch_keys: the trace, or for a log without one a reference.
+ * Identifies spans and logs that were sent before (docs/decisions/0030-a-span-is-one-record.md). All records of a
+ * group have a common key in batch_keys: the trace. For a log without a trace, it is a reference.
  */
 
 export const SPAN_TYPE = 'otel-span/1'
 export const LOG_TYPE = 'otel-log/1'
 
 const MS_PER_HOUR = 3_600_000
-/** Half of a hash, enough to distinguish logs within a group. */
+/** Number of hex digits: half of a hash is enough to distinguish logs within a group. */
 const DIGITS = 32
 
 /**
- * Returns the name of a span within its trace: its id, its content and its person. `payload`: canonical JSON.
- * `person`: keyed hash of the label. The same bytes, sent again, are the same span. Other content under known ids is
- * another record; otherwise one sender could keep out another's span.
+ * Returns the name of a span within its trace. It is made from the span's id, content and person. `payload`:
+ * canonical JSON. `person`: keyed hash of the label.
+ *
+ * If the same bytes are sent again, they are the same span. Other content with the same ids is another record.
+ * Otherwise a sender could prevent another sender's span from being stored.
  */
 export function spanIdentity(spanId: string, payload: Uint8Array, person: Uint8Array | null): string {
   return spanId + logIdentity(payload, person)
 }
 
 /**
- * Returns the name of a log within its group. Logs have no id: two logs that are equal in all members, including time
- * and person, are one.
+ * Returns the name of a log within its group. Logs have no id. If two logs are equal in all members, including time
+ * and person, they count as the same log.
  */
 export function logIdentity(payload: Uint8Array, person: Uint8Array | null): string {
   const content = sha256Hex(payload).slice(0, DIGITS)
   return `.${content}${person === null ? '' : toHex(person)}`
 }
 
-/** Returns the name of an erased span: only its id. An erased log has the empty name. */
+/** Returns the name of an erased item. For a span it is only the span's id, for a log it is empty. */
 export function erasedIdentity(identity: string): string {
   return identity.slice(0, identity.indexOf('.'))
 }
 
-/** Returns the reference that groups logs without a trace: by process, scope, conversation and hour. */
+/**
+ * Returns the reference by which logs without a trace are grouped. It is the same for logs of one process, scope,
+ * conversation and hour.
+ */
 export function logGroup(
   origin: readonly { readonly text: string }[],
   references: readonly string[],
@@ -55,8 +60,8 @@ export function logGroup(
 const LOG_GROUP_PREFIX = 'otel.logs:'
 
 /**
- * Returns groups and identity of a stored OTLP record; null for other records, and for an erased log. `person`: keyed
- * hash of the label that is stored with the record.
+ * Returns groups and identity of a stored OTLP record. Returns null for other records, and for an erased log.
+ * `person`: keyed hash of the label that is stored with the record.
  */
 export function identityOf(
   { type, traceparent, document }: ChunkRecord,

@@ -24,21 +24,21 @@ import { Budget, type JsonObject, type Written, writtenOf } from './record-docum
 import { Bad, DOUBLED, INEXACT, isId, isNoId } from './values.ts'
 
 /*
- * Makes records of a request's spans and logs (docs/integrations/otlp.md). Decides which are accepted, what is stored of each, and
- * how a repeated one is recognised.
+ * Makes records from a request's spans and logs (docs/integrations/otlp.md). Decides which spans and logs are
+ * accepted, what is stored of each, and how one that was sent before is recognised.
  */
 
 export type OtlpSignal = 'traces' | 'logs'
 
 export type OtlpItem = {
   readonly record: BatchRequestItem
-  /** Key in batch_keys of the group, in hex. */
+  /** Key of the item's group in batch_keys, in hex. */
   readonly group: string
   /** Name of the span or log within its group. */
   readonly identity: string
 }
 
-/** `bytes`: of all documents, including those that are left out. */
+/** `bytes`: size of all documents, including documents of items that are left out. */
 export type OtlpItems = {
   readonly items: OtlpItem[]
   readonly bytes: number
@@ -50,8 +50,8 @@ export type OtlpItems = {
 type RequestState = { readonly refusals: Refusals; readonly budget: Budget; readonly subjectSalt: Uint8Array }
 
 /**
- * `subjectSalt`: key for the hashes of subject labels. `known`: spans and logs that the ledger has, which are left
- * out.
+ * What is known before a request is read. `subjectSalt`: key for the hashes of subject labels. `known`: spans and
+ * logs that the ledger already has, which are left out.
  */
 export type OtlpContext = {
   readonly settings: OtlpSettings
@@ -116,8 +116,8 @@ const KINDS = [undefined, 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'
 const STATUS_CODES = [undefined, 'OK', 'ERROR']
 
 /**
- * Any of these marks a span of an agent: attributes of OpenTelemetry (also former ones), OpenInference, OpenLLMetry
- * and the AI SDK.
+ * Attributes of which each marks a span of an agent. They are from OpenTelemetry (former names too), OpenInference,
+ * OpenLLMetry and the AI SDK.
  */
 const AGENT_ATTRIBUTES = [
   'gen_ai.operation.name',
@@ -132,9 +132,12 @@ const AGENT_ATTRIBUTES = [
 const SUBJECT_ATTRIBUTE = 'tallystick.subject'
 /** Prefixes of events of agents, and of some agents' spans. */
 const AGENT_NAME = /^(?:gen_ai|claude_code|codex|gemini_cli)\./
-/** Events of coding agents. Their attributes have short names, which in other events may be content. */
+/**
+ * Events of coding agents. Their attributes have short names. In other events, attributes with these names may be
+ * content.
+ */
 const CODING_AGENT = /^(?:claude_code|codex|gemini_cli)\./
-/** Name of an event. A body that only repeats it is not content. */
+/** Name of an event. If a body only repeats this name, the body is not content. */
 const EVENT_NAME = /^(?:gen_ai|claude_code|codex|gemini_cli)(?:\.[a-z0-9_]{1,64}){1,6}$/
 
 function spanItem(
@@ -156,8 +159,8 @@ function spanItem(
   const content = contentOf(attributes, settings.content, CODING_AGENT.test(name))
   const events = list(span['events'])
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount, flags } = span
-  // Members are added in the order of their names, so that canonical JSON need not sort them. Those of the origin
-  // come in between.
+  // Members are added in the order of their names, so that canonical JSON need not sort them. The members of the
+  // resource and the scope come between these.
   const payload = newObject()
   add(payload, 'attributes', content.attributes)
   add(payload, 'digests', content.digests)
@@ -216,7 +219,7 @@ function logItem(
     settings.content,
     names.some((one) => CODING_AGENT.test(one)),
   )
-  // Some events repeat their name in the body. Every other body is content.
+  // Some events repeat their name in the body, which is no content. Every other body is content.
   const keepsBody = settings.content === 'keep' || (typeof body === 'string' && EVENT_NAME.test(body))
   const hasBody = body !== undefined && body !== null
   const payload = newObject()
@@ -256,16 +259,17 @@ function logItem(
 }
 
 /**
- * Returns the keyed hash of the label, which is part of the identity. The label was removed from the payload, so two
- * logs of the same time may differ in nothing else.
+ * Returns the keyed hash of the label. The hash is part of the identity: two logs of the same time may differ only in
+ * the label, which is no longer in the payload.
  */
 function personOf(subjectSalt: Uint8Array, subject: string | undefined): Uint8Array | null {
   return subject === undefined ? null : hashSubject(subjectSalt, subject)
 }
 
 /**
- * Splits off the label of a person, which is stored as a hash only. `subject`: the label; undefined: none; null: the
- * attribute is no valid label. A label that stayed in the payload would not be found when the person is erased.
+ * Removes the label of a person from the attributes, because it is stored only as a hash. `subject`: the label;
+ * undefined: there is none; null: the attribute is not a valid label. If a label stayed in the payload, it would not
+ * be found when the person is erased.
  */
 function withoutSubject(read: Read): { attributes: JsonObject; subject: string | undefined | null } {
   const all = (read['attributes'] ?? {}) as JsonObject
@@ -278,7 +282,7 @@ function withoutSubject(read: Read): { attributes: JsonObject; subject: string |
   return { attributes, subject: isLabel ? subject : null }
 }
 
-/** Counts code points, as the schemas of other routes do. */
+/** Returns whether a text has at most `charsMax` code points, which other routes' schemas count too. */
 function hasAtMost(charsMax: number, text: string): boolean {
   return text.length <= charsMax || (text.length <= 2 * charsMax && [...text].length <= charsMax)
 }
@@ -286,7 +290,7 @@ function hasAtMost(charsMax: number, text: string): boolean {
 const NO_LABEL = `whose ${SUBJECT_ATTRIBUTE} is not a text of 1 to ${SUBJECT_CHARS_MAX} characters`
 const TOO_LARGE = `larger than ${DOCUMENT_BYTES_MAX} bytes as a record`
 
-/** Counts rejected spans and logs by reason. Its text for the answer names the first ones with path and fault. */
+/** Counts rejected spans and logs by reason. The text for the answer names the first few with path and fault. */
 class Refusals {
   readonly #name: string
   readonly #reasons = new Map<string, number>()
@@ -300,7 +304,10 @@ class Refusals {
     this.#name = name
   }
 
-  /** Yields the items of a list with their paths. Counts items that could not be read, and skips all below a bad `above`. */
+  /**
+   * Yields the items of a list with their paths. Items that could not be read are counted as rejected. If `above` is
+   * bad, all items of the list are rejected.
+   */
   *readable(value: unknown, path: string, above?: Bad): Generator<readonly [Read, string]> {
     for (const [i, each] of list(value).entries()) {
       this.#at = `${path}/${i}`
@@ -324,7 +331,7 @@ class Refusals {
     )
   }
 
-  /** Warns of a name that occurs twice in a message. */
+  /** Adds a warning if a name occurs twice in a message. */
   warnDoubled(read: unknown, at: string): void {
     const name = (read as { [DOUBLED]?: string } | undefined)?.[DOUBLED]
     if (name !== undefined) this.warn(at, `${quoted(name)} occurs twice: the last value is taken`)
@@ -348,7 +355,7 @@ class Refusals {
   }
 }
 
-/** Returns the resource or the scope of a group, as a member of its records. */
+/** Returns the resource or the scope of a group, as a member for the group's records. */
 function originOf(name: 'resource' | 'scope', group: Read, settings: OtlpSettings): Written | Bad {
   const about = (group[name] ?? {}) as JsonObject | Bad
   if (about instanceof Bad) return new Bad(`/${name}: ${about.reason}`)
@@ -363,7 +370,7 @@ function originOf(name: 'resource' | 'scope', group: Read, settings: OtlpSetting
   return writtenOf(Object.keys(made).length === 0 ? {} : { [name]: made }, !(INEXACT in about))
 }
 
-/** Returns events or links; undefined if there are none. */
+/** Returns events or links without their content; undefined if there are none. */
 function withContent(read: readonly Read[], settings: OtlpSettings): JsonObject[] | undefined {
   if (read.length === 0) return undefined
   return read.map((each) => {
@@ -377,7 +384,7 @@ function withContent(read: readonly Read[], settings: OtlpSettings): JsonObject[
   })
 }
 
-/** Returns whether `traceId` and `spanId` of a log or a link are valid or absent. */
+/** Returns whether `traceId` and `spanId` of a log or a link are valid. An absent id is valid. */
 function hasIds(read: Read): boolean {
   const { traceId, spanId } = read as Record<string, string>
   return isIdOrNone(traceId, 32) && isIdOrNone(spanId, 16)
@@ -387,7 +394,7 @@ function isIdOrNone(digits: string | undefined, length: 16 | 32): boolean {
   return isId(digits, length) || isNoId(digits)
 }
 
-/** Returns the status of a span. Its message is the text of an error, so it is content. */
+/** Returns the status of a span. The status message is the text of an error, so it is treated as content. */
 function statusOf(status: Read | undefined, { content }: OtlpSettings): JsonObject | undefined {
   const code = nameOf(STATUS_CODES, status?.['code'])
   const message = status?.['message'] || undefined
@@ -400,8 +407,8 @@ function statusOf(status: Read | undefined, { content }: OtlpSettings): JsonObje
 }
 
 /**
- * Returns the name of an enum's value, or its number if OTLP 1.11 does not name it. undefined for 0, which means no
- * value.
+ * Returns the name of an enum's value. If OTLP 1.11 does not name the value, returns its number. Returns undefined
+ * for 0, which means that there is no value.
  */
 function nameOf(names: readonly (string | undefined)[], value: unknown): string | number | undefined {
   const number = (value ?? 0) as number
@@ -413,8 +420,8 @@ function add(payload: JsonObject, name: string, value: unknown): void {
 }
 
 /**
- * Attributes that connect records of one call, conversation or agent: OpenTelemetry's name, and names that others
- * use.
+ * Attributes that connect records of the same call, conversation or agent: OpenTelemetry's name, then all names that
+ * are accepted for it.
  */
 const REFERENCES = {
   'gen_ai.agent.id': ['gen_ai.agent.id'],
@@ -435,7 +442,10 @@ function referencesOf(attributes: JsonObject): string[] {
 
 const CONTROLS = /[\p{Cc}\p{Cs}]/u
 
-/** Other references belong to fewer records. As groups they would be too small. */
+/**
+ * Returns whether a reference names a conversation. Only these references form groups, because other references
+ * belong to only a few records.
+ */
 function isOfConversation(reference: string): boolean {
   return reference.startsWith('gen_ai.conversation.id:')
 }
@@ -444,7 +454,7 @@ function traceparent(traceId: string, spanId: string, flags = 0): string {
   return `00-${traceId}-${spanId}-${(flags & 0xff).toString(16).padStart(2, '0')}`
 }
 
-/** Returns undefined for 0, which means unknown. */
+/** Returns the time; undefined for 0, which means that the time is unknown. */
 function timeOf(nanoseconds: string | undefined): string | undefined {
   return nanoseconds === undefined || nanoseconds === '0' ? undefined : nanoseconds
 }

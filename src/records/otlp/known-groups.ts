@@ -7,20 +7,29 @@ import {
   OTLP_KNOWN_ITEMS_OF_LEDGER_MAX,
 } from './limits.ts'
 
-/** An agent of a ledger. Spans are compared per agent, so that no agent can keep another agent's spans out. */
+/**
+ * An agent of a ledger. Spans are compared only with spans of the same agent, so that no agent can prevent another
+ * agent's spans from being stored.
+ */
 export type Sender = { readonly ledgerId: Uuid; readonly agentId: Uuid }
 
 /*
- * Cache of the most recently used groups, in two generations. A used group moves to the young generation. When that
- * is full, the old one is dropped as a whole. Rejected: one Map in the order of use. Its iterator skips all deleted
- * members, which alone blocked the event loop for 170 ms (p99) with requests of 5,000 traces.
+ * Half of a cache of groups. The cache has a young and an old generation. A group that is used moves to the young
+ * generation. When the young generation is full, the old one is dropped as a whole, and the young one becomes the old
+ * one.
+ *
+ * Rejected alternative: one Map in the order of use. The Map's iterator has to skip all deleted members. With
+ * requests of 5,000 traces, this alone blocked the event loop for 170 ms (p99).
  */
 
 class Generation {
   readonly byAgent = new Map<Uuid, Map<string, KnownGroup>>()
   groups = 0
   items = 0
-  /** Requests may still use and extend groups of a dropped generation. Those items are not counted. */
+  /**
+   * True after the generation was dropped. Requests may still use and extend its groups, but their items are not
+   * counted any more.
+   */
   isDropped = false
 
   of(agentId: Uuid): Map<string, KnownGroup> {
@@ -32,11 +41,11 @@ class Generation {
 
 type LedgerGenerations = { young: Generation; old: Generation }
 
-/** Cached items of one group: the newest ones. */
+/** The newest items of one group. */
 export class KnownGroup {
-  /** All items before this seq are cached. */
+  /** Size of the ledger up to which all items of the group are cached. */
   size = 0
-  /** Seqs from `size` on that this process has written, and whose items are cached. */
+  /** Seqs at or above `size` that this process wrote itself. Their items are cached too. */
   own: number[] = []
   generation: Generation
   #young = new Set<string>()
@@ -54,7 +63,7 @@ export class KnownGroup {
     return this.#young.has(identity) || this.#old.has(identity)
   }
 
-  /** Adds an item. Returns how much the count has grown. */
+  /** Adds an item. Returns by how much the number of cached items has grown. */
   add(identity: string): number {
     if (this.has(identity)) return 0
     const before = this.count
@@ -68,11 +77,11 @@ export class KnownGroup {
 }
 
 /**
- * Cached groups of all ledgers. Each ledger has a share. Beyond the total limit, the least recently used ledgers are
- * dropped first.
+ * Cached groups of all ledgers. Each ledger may use only a part of the cache. If the total limit is exceeded, groups
+ * of the ledgers that were not used for the longest time are dropped first.
  */
 export class KnownGroups {
-  /** In the order of use, the most recent ledger last. */
+  /** Generations by ledger, in the order of use, with the most recently used ledger last. */
   readonly #shares = new Map<Uuid, LedgerGenerations>()
   #items = 0
   #groups = 0
@@ -123,7 +132,7 @@ export class KnownGroups {
     this.#count(group.generation, 0, group.add(identity))
   }
 
-  /** Drops old groups beyond the limits. Called after groups of the ledger were used or have grown. */
+  /** Drops old groups until the limits are met. Called after groups of the ledger were used or have grown. */
   forgetOldest(ledgerId: Uuid): void {
     const own = this.#shares.get(ledgerId)
     if (own && isFull(own.young)) this.#age(own)

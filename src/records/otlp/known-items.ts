@@ -19,18 +19,21 @@ import {
   OTLP_WAITING_MAX,
 } from './limits.ts'
 
-/** Identities by group. */
+/** Identities of items, by their group. */
 export type Grouped = ReadonlyMap<string, readonly string[]>
 
 /**
- * Finds spans and logs that ledgers already have (docs/decisions/0030-a-span-is-one-record.md). Nothing extra is
- * stored: a trace is a key of batch_keys already, which leads to the chunks with its spans. A process caches them,
- * and reads only newer ones.
+ * Finds spans and logs that ledgers already have (docs/decisions/0030-a-span-is-one-record.md). Nothing additional is
+ * stored for this: a trace already is a key of batch_keys, which leads to the chunks with the trace's spans. A
+ * process caches these spans, and reads only the ones that were added later.
  */
 export class KnownItems {
   readonly #pool: pg.Pool
   readonly #known = new KnownGroups()
-  /** By ledger and agent, then by group: end of the request that has reserved the group. */
+  /**
+   * Reserved groups: by ledger and agent, then by group. The promise settles when the request that reserved the group
+   * has ended.
+   */
   readonly #reserved = new Map<string, Map<string, Promise<void>>>()
   readonly #waiting = new Counts()
 
@@ -40,8 +43,10 @@ export class KnownItems {
 
   /**
    * Runs `work` while no other request of this process adds to these groups. Without this, two concurrent requests
-   * would both find nothing. append_entries detects items that other servers add meanwhile, and items of groups
-   * beyond the first OTLP_GROUPS_AT_ONCE_MAX, which are not reserved. Throws `overloaded`.
+   * with the same item would both find nothing.
+   *
+   * Some items may still be added meanwhile: by other servers, or to groups beyond the first OTLP_GROUPS_AT_ONCE_MAX,
+   * which are not reserved. append_entries detects these. Throws `overloaded`.
    */
   async whileReserved<Result>(
     { ledgerId, agentId }: Sender,
@@ -51,7 +56,8 @@ export class KnownItems {
     const groups = firstOf(names, OTLP_GROUPS_AT_ONCE_MAX)
     const sender = `${ledgerId} ${agentId}`
     const deadlineMs = performance.now() + OTLP_WAIT_MS_MAX
-    // No await may come between the last check and the reservation.
+    // No await may come between the last check of the loop and the reservation. Otherwise another request could
+    // reserve the groups in between.
     for (
       let reserved = this.#reservedOf(sender, groups);
       reserved;
@@ -77,8 +83,8 @@ export class KnownItems {
   }
 
   /**
-   * Returns all of `sent` that the ledger has from this agent, and the ledger's size at that time. An erased span is
-   * marked as erased.
+   * Returns those items of `sent` that the ledger already has from this agent, and the size of the ledger at that
+   * time. An erased span is marked as erased.
    */
   async find(sender: Sender, sent: Grouped): Promise<{ readonly size: number; readonly repeated: Grouped }> {
     const groups = this.#known.find(sender, sent.keys())
@@ -99,8 +105,9 @@ export class KnownItems {
   }
 
   /**
-   * Caches a written batch. A batch with very many groups extends cached groups, but adds none: most of its traces
-   * have ended. If others are sent again, they are read from their chunks.
+   * Caches the items of a written batch. If the batch has very many groups, only groups that are already cached are
+   * extended, because most of its traces have ended. If one of the other traces is sent again, it is read from its
+   * chunks.
    */
   note(sender: Sender, written: Grouped, seq: number): void {
     const groups = this.#known.find(sender, written.keys())
@@ -120,15 +127,16 @@ export class KnownItems {
   }
 
   /**
-   * Reads what was added since the groups were last read. Returns the ledger's size. Throws `overloaded` if it could
-   * not read everything.
+   * Reads the items that were added since the groups were last read. Returns the ledger's size. Throws `overloaded`
+   * if it could not read all of them.
    */
   async #catchUp(sender: Sender, names: readonly string[], groups: Map<string, KnownGroup>): Promise<number> {
     for (let reads = 0; reads < OTLP_READS_MAX; reads++) {
       const keys = names.map((name) => ({ key: name, since: groups.get(name)?.size ?? 0 }))
       const { size, chunks, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
       const isWhole = upTo === size
-      // Names that the ledger does not have are cached only if more reads are needed, to continue from there.
+      // Groups that the ledger does not have are cached only if more reads are needed. They then record how far was
+      // read.
       for (const name of isWhole ? chunks.map(({ index }) => names[index]!) : names)
         if (!groups.has(name)) groups.set(name, this.#known.make(sender, name))
       const unread = chunks.filter(({ index, seq }) => !groups.get(names[index]!)!.own.includes(seq))

@@ -1,9 +1,10 @@
 /*
- * Messages of OTLP 1.11 (opentelemetry-proto) that spans and log records consist of: number, name and kind of each
- * field. One table is used for protobuf and JSON. Other fields are skipped, as both encodings demand.
+ * Messages of OTLP 1.11 (opentelemetry-proto) from which spans and log records are read: number, name and kind of
+ * each field. Protobuf and JSON use the same table. Fields that are not in the table are skipped, as both encodings
+ * require.
  */
 
-/** How a field is read. Attributes become an object, an id its text in hex, nanoseconds decimal digits. */
+/** How a field is read. Attributes become an object, an id becomes hex text, nanoseconds become decimal digits. */
 type Kind = 'text' | 'id' | 'nanoseconds' | 'number' | 'attributes' | 'value'
 
 export type Field = {
@@ -13,17 +14,18 @@ export type Field = {
 }
 
 /**
- * Effect of a bad value in a message.
+ * What a bad value in a message rejects.
  *
- * - `item`: a span or a log. Only this item is rejected.
- * - `origin`: a resource or a scope. All its items are rejected.
- * - `group`: contains items, so an unknown member may contain items.
- * - `part`: the message around it is rejected.
+ * - `item`: the message is a span or a log. Only this item is rejected.
+ * - `origin`: the message is a resource or a scope. All of its items are rejected.
+ * - `group`: the message contains items. All of them are rejected. An unknown member is reported, because it may
+ *   contain items.
+ * - `part`: the surrounding message is rejected.
  */
 type Role = 'item' | 'origin' | 'group' | 'part'
 
 export class Message {
-  /** By field number. */
+  /** Fields by their number. */
   readonly fields: readonly (Field | undefined)[]
   readonly names: ReadonlyMap<string, Field>
   readonly role: Role
@@ -115,7 +117,7 @@ const logRecord = new Message(
   'item',
 )
 
-/** Makes the message of a request. Spans and logs are nested in the same way. */
+/** Makes the message of a request. For spans and logs, the messages are nested in the same way. */
 function request(ofResource: string, ofScope: string, name: string, item: Message): Message {
   const scoped = new Message({ 1: ['scope', scope], 2: [name, [item]], 3: ['schemaUrl', 'text'] }, 'group')
   const grouped = new Message(
@@ -134,7 +136,7 @@ export type Read = { readonly [name: string]: unknown }
 /** `ignored`: names of skipped members that may contain spans or logs. */
 export type ReadRequest = { readonly request: Read; readonly ignored: ReadonlySet<string> }
 
-/** Without a prototype, because an attribute may be named `__proto__`. */
+/** Returns an object without a prototype, because an attribute may be named `__proto__`. */
 export function newObject(): Record<string, unknown> {
   return Object.create(null)
 }

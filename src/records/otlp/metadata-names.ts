@@ -1,13 +1,13 @@
 /*
- * Attributes that are metadata: names, ids, kinds, counts, sizes, times and settings. With `content: digest` they
- * stay in clear, and all others become digests (content.ts). The list excludes every name whose value may be the
- * words of a person, a model or a tool. It also excludes addresses of clients, users, queries, headers, URLs with a
- * query, command lines and paths of requests.
+ * Attributes that are metadata: names, ids, kinds, counts, sizes, times and settings. With `content: digest` these
+ * attributes are stored as they are, and all others become digests (content.ts). The list excludes every name whose
+ * value may be the words of a person, a model or a tool. It also excludes addresses of clients, users, queries,
+ * headers, URLs with a query, command lines and paths of requests.
  *
  * Sources, as of November 2026: OpenTelemetry's semantic conventions 1.45.0 (npm) and 0.66b2 (PyPI, with deprecated
  * names); openinference-semantic-conventions 0.1.42; OpenLLMetry (opentelemetry-semantic-conventions-ai 0.5.1); the
  * AI SDK (ai 6.0.326, @ai-sdk/otel 1.0.173); pydantic-ai 2.68.0; google-adk 2.13.0; langfuse 5.0.4; mlflow 3.17.2;
- * Gemini CLI 0.61.0; strands-agents 1.62.0. `audit.integrity.*` belong to the collector's `signingprocessor`;
+ * Gemini CLI 0.61.0; strands-agents 1.62.0. `audit.integrity.*` belong to the collector's `signingprocessor`.
  * `call_id`, `conversation.id` and `tool_use_id` become references (items.ts).
  */
 
@@ -723,8 +723,8 @@ export const METADATA: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Short names in the events of Claude Code (claude_code.*), Codex (codex.*) and Gemini CLI (gemini_cli.*). Elsewhere
- * they may be content.
+ * Short names that are metadata in the events of Claude Code (claude_code.*), Codex (codex.*) and Gemini CLI
+ * (gemini_cli.*). In other events, attributes with these names may be content.
  */
 export const CODING_AGENT_METADATA: ReadonlySet<string> = new Set([
   'active_profile',

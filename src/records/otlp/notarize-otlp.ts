@@ -5,7 +5,7 @@ import { type BatchDeps, notarizeBatch } from '../write/notarize-batch.ts'
 import type { Grouped, KnownItems } from './known-items.ts'
 import { OTLP_ATTEMPTS_MAX } from './limits.ts'
 
-/** `message`: the reasons; empty if nothing was rejected. */
+/** Rejected spans or logs. `message`: the reasons; empty if nothing was rejected. */
 export type Rejected = { readonly rejected: number; readonly message: string }
 
 /** A decoded request: its batches, and what was rejected. */
@@ -17,12 +17,13 @@ export type OtlpRead = Rejected & {
   readonly bytes: number
 }
 
-/** Reads the request again, without the given items. */
+/** Reads the request again, without the spans or logs in `known`. */
 type ReadWithout = (known: Grouped) => Promise<OtlpRead>
 
 /**
- * Notarizes the spans or logs of a request that the ledger does not have: in one signed batch, or a few if there are
- * very many. Returns what was rejected when the rest is committed. Spans whose records were erased are rejected too.
+ * Notarizes those spans or logs of a request that the ledger does not have yet, in one signed batch. Very many of
+ * them become a few batches. Returns what was rejected, after the rest was committed. Spans whose records were erased
+ * are rejected too.
  */
 export async function notarizeOtlp(
   deps: BatchDeps & { readonly knownItems: KnownItems },
@@ -38,7 +39,7 @@ function* groupsOf({ batches }: OtlpRead): Generator<string> {
   for (const { items } of batches) yield* items.keys()
 }
 
-/** Turns a conflict into a retryable error. Exporters do not retry conflicts, and the cause is over by then. */
+/** Turns a conflict into a retryable error, because exporters do not retry conflicts, and a retry will succeed. */
 function orLater(error: unknown): Error {
   return error instanceof ApiError && error.code === 'state_conflict' ? tryAgain() : (error as Error)
 }
@@ -54,7 +55,7 @@ function tryAgain(): ApiError {
   )
 }
 
-/** Thrown if the ledger turns out to have some spans when the batch is about to be signed. */
+/** Thrown if, just before the batch is signed, the ledger turns out to have some of the spans. */
 class Repeated extends Error {
   readonly items: Grouped
 
@@ -85,7 +86,8 @@ async function write(
     } catch (error) {
       if (!(error instanceof Repeated)) throw orLater(error)
       done.push(error.items)
-      // The other batches probably have known items too, so the request is read again without all of them.
+      // The other batches probably contain known items too. So the known items of all batches are collected, and the
+      // request is read again without them.
       for (const { items } of left) done.push((await deps.knownItems.find(caller, items)).repeated)
       read = await readWithout(merged(done))
     }
@@ -94,9 +96,9 @@ async function write(
 }
 
 /**
- * Returns a function for each signing of the batch. It returns a size of the ledger at which none of the items
- * existed, and throws Repeated if some do. If no group is cached, the items are usually new, and only append_entries
- * checks them: it answers stale if they are not new.
+ * Returns a function that is called each time the batch is signed. The function returns a size of the ledger at which
+ * none of the items existed, and throws Repeated if some items already exist. If no group of the items is cached, the
+ * items are probably new. Then only append_entries checks them, and answers `stale` if one exists.
  */
 function unseenBefore(
   { knownItems }: { readonly knownItems: KnownItems },

@@ -8,11 +8,11 @@ import { type Message, newObject, type Read, type ReadRequest } from './messages
 import { type Bad, Isolating, tooDeep } from './values.ts'
 
 /*
- * Reads OTLP's JSON, for the messages of messages.ts: protobuf's JSON, but with ids in hex and enums as numbers. A
- * null member counts as absent.
+ * Reads OTLP's JSON by the table of messages.ts. It is protobuf's JSON, but ids are in hex and enums are numbers. A
+ * member that is null counts as absent.
  */
 
-/** Reads a request. Throws ProofError if the text is not JSON, OtlpError if the value is not such a message. */
+/** Reads a request. Throws ProofError if the text is not JSON, OtlpError if its value is not a message of this kind. */
 export function readJson(text: string, message: Message): ReadRequest {
   const parser = new Parser(text, OTLP_JSON_DEPTH_MAX)
   const value = parseExact(text, OTLP_JSON_DEPTH_MAX) ?? parser.readText()
@@ -21,7 +21,7 @@ export function readJson(text: string, message: Message): ReadRequest {
   return { request: reader.message(value, message, null), ignored: reader.ignored }
 }
 
-/** A number as text, because a double may not hold its digits. */
+/** A number as text, because a double may not represent all of its digits. */
 class Digits {
   readonly text: string
 
@@ -30,14 +30,14 @@ class Digits {
   }
 }
 
-/** A double represents exactly every number with at most so many characters and no exponent. */
+/** A double represents exactly every number without exponent that has at most this many characters. */
 const EXACT_CHARS_MAX = 15
 const HAS_EXPONENT = /[eE]/
 const TOO_DEEP = Symbol('nested too deep')
 
 /**
- * Parser that does not fail for numbers, duplicate names and depth, so that a fault rejects only one item. It marks
- * them instead.
+ * JSON parser that accepts inexact numbers, duplicate names and deep nesting. It marks them, so that each such fault
+ * rejects only one span or log instead of the whole request.
  */
 class Parser extends JsonReader {
   readonly doubledNames = new Map<object, string>()
@@ -51,7 +51,7 @@ class Parser extends JsonReader {
     this.doubledNames.set(object, name)
   }
 
-  /** Skips the value by counting its brackets. */
+  /** Skips a value that is nested too deep, by counting its brackets. */
   protected override tooDeep(): JsonValue {
     let open = 0
     do {
@@ -94,7 +94,7 @@ class Reader extends Isolating {
 
   #nested(value: JsonValue, kind: Message, path: Path): Read | Bad {
     if (kind.role === 'part') return this.message(value, kind, path)
-    // The path is empty: Refusals adds the path of the item.
+    // The path starts at the item. Refusals puts the path of the item before it.
     return this.isolate(
       () => this.message(value, kind, null),
       () => itemsOf(value, kind),
@@ -185,7 +185,10 @@ const VALUES = new Set([
   ...['arrayValue', 'kvlistValue', 'bytesValue'],
 ])
 
-/** Returns the number of spans or logs in a group that is rejected. At least 1, so that the rejection is reported. */
+/**
+ * Returns the number of spans or logs in a group that is rejected. The number is at least 1, so that the rejection is
+ * reported.
+ */
 function itemsOf(value: JsonValue, { role, names }: Message): number {
   if (role !== 'group') return 1
   let count = 0
@@ -197,7 +200,7 @@ function itemsOf(value: JsonValue, { role, names }: Message): number {
   return Math.max(1, count)
 }
 
-/** Decodes base64 by the rules of ProtoJSON: both alphabets, with or without padding. */
+/** Decodes base64 by the rules of ProtoJSON: both alphabets are accepted, with or without padding. */
 function base64(value: JsonValue, path: Path): Buffer {
   const given = text(value, path)
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(given)) throw wrong(path, 'base64')
@@ -209,14 +212,20 @@ const NANOSECONDS: Range = { least: 0n, most: 2n ** 64n - 1n, name: 'an integer 
 const INT64: Range = { least: -(2n ** 63n), most: 2n ** 63n - 1n, name: 'an integer of 64 bits' }
 const NUMBER: Range = { least: 0n, most: 2n ** 32n - 1n, name: 'an integer of 32 bits (enums too)' }
 
-/** Reads an integer, given as a number or as text. Senders use text because most readers of JSON have only 53 bits. */
+/**
+ * Reads an integer that was sent as a number or as a text. Many senders use text, because most readers of JSON
+ * represent only 53 bits exactly.
+ */
 function integer(value: JsonValue, path: Path, { least, most, name }: Range): bigint | number {
   const found = plainInteger(value) ?? exactInteger(numberText(value))
   if (found === null || found < least || found > most) throw wrong(path, name, value)
   return found
 }
 
-/** Reads an integer in the form that most senders write. null: any other value, which the slower path reads or refuses. */
+/**
+ * Reads an integer in the form that most senders write. Returns null for any other value, which a slower function
+ * then reads or refuses.
+ */
 function plainInteger(value: JsonValue): number | null {
   const number = typeof value === 'string' && PLAIN_INTEGER.test(value) ? Number(value) : value
   return Number.isSafeInteger(number) ? (number as number) + 0 : null
@@ -225,8 +234,8 @@ function plainInteger(value: JsonValue): number | null {
 const PLAIN_INTEGER = /^[0-9]{1,15}$/
 
 /**
- * Returns whether a time in nanoseconds has the form that most senders write. Doubles are not exact enough for such a
- * time.
+ * Returns whether a time is written as most senders write it: as text, in nanoseconds. The time stays a text, because
+ * a double is not exact enough for nanoseconds.
  */
 function isPlainTime(value: JsonValue): value is string {
   return typeof value === 'string' && PLAIN_TIME.test(value)
@@ -246,14 +255,17 @@ const NAMED_DOUBLES = new Set(['NaN', 'Infinity', '-Infinity'])
 const NUMBER_TEXT = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const DIGITS_MAX = 400
 
-/** Returns the text of a number that was sent as a number or as a text. '' for another value. */
+/** Returns the text of a number that was sent as a number or as a text. Returns '' for any other value. */
 function numberText(value: JsonValue | Digits): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : `${value}`
   return value instanceof Digits ? value.text : ''
 }
 
-/** Parses an integer exactly. null: it is not an integer, or has too many digits. `1e3` and `1.0` are integers in ProtoJSON. */
+/**
+ * Parses an integer exactly. Returns null if the text is no integer or has too many digits. In ProtoJSON, `1e3` and
+ * `1.0` are integers.
+ */
 function exactInteger(given: string): bigint | null {
   const match = given.length <= DIGITS_MAX ? NUMBER_TEXT.exec(given) : null
   if (match === null) return null
@@ -287,14 +299,14 @@ function wrong(path: Path, what: string, value?: JsonValue | typeof TOO_DEEP): O
   )
 }
 
-/** Path of a value, as a linked list. Only an error makes a text of it. */
+/** Path of a value, as a linked list. It is turned into a text only for an error. */
 type Path = { readonly above: Path; readonly name: string | number } | null
 
 function under(above: Path, name: string | number): Path {
   return { above, name }
 }
 
-/** Returns a path for an error, shortened, because a value may be deeply nested. */
+/** Returns a path as text for an error. A long text is shortened, because a value may be deeply nested. */
 function pointerOf(path: Path): string {
   let text = ''
   for (let at = path; at !== null; at = at.above) text = `/${at.name}${text}`
@@ -303,7 +315,7 @@ function pointerOf(path: Path): string {
 
 const PATH_CHARS_MAX = 80
 
-/** Returns a name from the request for an error, quoted and shortened. */
+/** Returns a name from the request, quoted and shortened for an error. */
 function shown(name: string): string {
   return quoted(name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX)}…` : name)
 }

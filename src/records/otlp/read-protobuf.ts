@@ -6,9 +6,9 @@ import { textOfBytes } from './text.ts'
 import { Bad, Isolating, tooDeep } from './values.ts'
 
 /*
- * Reads protobuf's wire format, for the messages of messages.ts. Hand-written, because it directly makes what is
- * stored: a span of ten attributes takes 6 us of CPU. @bufbuild/protobuf 2.17 takes 8 to 10, and makes an object of
- * each attribute and value, which must then be converted to JSON.
+ * Reads protobuf's wire format by the table of messages.ts. It is written by hand, because it directly makes the form
+ * that is stored: a span with ten attributes takes 6 us of CPU. @bufbuild/protobuf 2.17 takes 8 to 10 us, and makes
+ * an object of each attribute and value, which must then be converted to JSON.
  */
 
 const VARINT = 0
@@ -18,7 +18,7 @@ const START_GROUP = 3
 const END_GROUP = 4
 const BYTES_4 = 5
 
-/** Reads a request. Throws OtlpError if the bytes are no such message, and `body_too_large`. */
+/** Reads a request. Throws OtlpError if the bytes are not a message of this kind, and `body_too_large`. */
 export function readProtobuf(bytes: Uint8Array, message: Message): ReadRequest {
   const reader = new Reader(bytes)
   return { request: reader.message(message, bytes.length), ignored: reader.ignored }
@@ -36,7 +36,7 @@ class Reader extends Isolating {
     this.#bytes = Buffer.from(buffer, byteOffset, byteLength)
   }
 
-  /** Reads a message up to `end`. `read`: members from an earlier part of the same message. */
+  /** Reads a message up to `end`. `read`: members that an earlier part of the same message had. */
   message({ fields, role }: Message, end: number, read: Record<string, unknown> = newObject()): Read {
     this.#count()
     while (this.#at < end) {
@@ -73,7 +73,10 @@ class Reader extends Isolating {
     else read[name] = this.#nested(kind as Message, last, read[name] as Record<string, unknown> | undefined)
   }
 
-  /** Reads a nested message. If it occurs twice in a field that is not repeated, both are merged (protobuf's encoding, "Last One Wins"). */
+  /**
+   * Reads a nested message. If a field that is not repeated occurs twice, both messages are merged (protobuf's
+   * encoding, "Last One Wins").
+   */
   #nested(kind: Message, last: number, read?: Record<string, unknown>): Read | Bad {
     if (kind.role === 'part') return this.message(kind, last, read)
     const start = this.#at
@@ -86,8 +89,8 @@ class Reader extends Isolating {
   }
 
   /**
-   * Returns the number of spans or logs in a group that is rejected, as far as its bytes can be read. At least 1, so
-   * that the rejection is reported.
+   * Returns the number of spans or logs in a group that is rejected. Counts only those that can still be read. The
+   * number is at least 1, so that the rejection is reported.
    */
   #itemsOf({ role, fields }: Message, start: number, end: number): number {
     if (role !== 'group') return 1
@@ -181,7 +184,10 @@ class Reader extends Isolating {
     else throw new OtlpError(`a field has the wire type ${wire}`)
   }
 
-  /** Skips a group, which old protobuf has. Without recursion, because groups may be nested. */
+  /**
+   * Skips a group, a kind of field that only old protobuf has. The function uses a loop, because groups may be
+   * nested.
+   */
   #skipGroup(number: number, end: number): void {
     const open = [number]
     while (open.length > 0) {
@@ -194,7 +200,7 @@ class Reader extends Isolating {
     }
   }
 
-  /** Reads at most 32 bits: a tag, a length or an enum. The sign of a negative enum is lost. */
+  /** Reads a varint of at most 32 bits: a tag, a length or an enum. The sign of a negative enum is lost. */
   #varint(end: number): number {
     const first = this.#bytes[this.#at]!
     if (first < 128 && this.#at < end) {
@@ -210,7 +216,7 @@ class Reader extends Isolating {
     return typeof value === 'number' ? value : BigInt.asIntN(64, value)
   }
 
-  /** Reads a varint: a number up to seven bytes, otherwise a bigint. */
+  /** Reads a varint. Returns a number for up to seven bytes, otherwise a bigint. */
   #varint64(end: number): bigint | number {
     let low = 0
     let high = 0n
@@ -242,7 +248,7 @@ class Reader extends Isolating {
     return this.#bytes.readDoubleLE(at)
   }
 
-  /** Reads a length, and returns the end of the field. */
+  /** Reads a length. Returns the position at which the field ends. */
   #length(end: number): number {
     const length = this.#varint(end)
     if (length > end - this.#at) throw cutOff()

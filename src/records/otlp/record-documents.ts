@@ -9,15 +9,15 @@ import { OTLP_RECORD_BYTES_MAX } from './limits.ts'
 import { newObject } from './messages.ts'
 
 /*
- * Makes documents of a request's records: canonical JSON from the members of a span or log and those of its resource
- * and scope.
+ * Makes the documents of a request's records. A document is canonical JSON from the members of a span or log and the
+ * members of its resource and scope.
  */
 
 export type JsonObject = Record<string, unknown>
 
 /**
- * `text`: canonical JSON without braces, with a comma after each member. The text is made once, because thousands of
- * records may share a resource.
+ * Members as text. `text`: canonical JSON without braces, with a comma after each member. The text of a resource is
+ * made only once, because thousands of records may share the resource.
  */
 export type Written = { readonly text: string; readonly replaced: readonly unknown[] }
 
@@ -28,7 +28,8 @@ export type Written = { readonly text: string; readonly replaced: readonly unkno
  * - bytes become base64
  * - U+0000 and lone surrogates become U+FFFD
  *
- * `replaced`: the original values, in order. `isExact`: the members have no such numbers and no bytes.
+ * `replaced`: the original values, in order. `isExact`: true if the members have no numbers or bytes that need a
+ * replacement. Texts may still need one.
  */
 export function writtenOf(members: JsonObject, isExact: boolean): Written {
   if (isEmpty(members)) return NOTHING
@@ -42,7 +43,7 @@ export function writtenOf(members: JsonObject, isExact: boolean): Written {
 const NONE: readonly unknown[] = []
 const NOTHING: Written = { text: '', replaced: NONE }
 
-/** Returns canonical JSON. null: a text needs a replacement. */
+/** Returns canonical JSON, or null if a text needs a replacement. */
 function canonicalText(members: JsonObject): string | null {
   try {
     const text = canonicalize(members as JsonValue)
@@ -63,7 +64,7 @@ function plainOf(value: unknown, replaced: unknown[]): unknown {
   if (typeof value !== 'object' || value === null) return value
   const made = newObject()
   const alike = new Map<string, number>()
-  // In the order of canonical JSON, like the record itself.
+  // Names are in the order of canonical JSON, as in the record itself.
   for (const name of Object.keys(value).sort()) {
     const plain = freeName(plainOf(name, replaced) as string, made, alike)
     made[plain] = plainOf((value as JsonObject)[name], replaced)
@@ -72,8 +73,8 @@ function plainOf(value: unknown, replaced: unknown[]): unknown {
 }
 
 /**
- * Returns the name, with a number added if `made` has it already. `alike`: last number by name, so that thousands of
- * equal names take linear time.
+ * Returns the name. If `made` already has the name, a number is added. `alike`: the last added number by name. It is
+ * stored so that thousands of equal names take linear time.
  */
 function freeName(name: string, made: JsonObject, alike: Map<string, number>): string {
   let free = name
@@ -83,7 +84,7 @@ function freeName(name: string, made: JsonObject, alike: Map<string, number>): s
   return free
 }
 
-/** Returns the replacement of a value that JSON cannot express. undefined: no replacement is needed. */
+/** Returns the replacement of a value that JSON cannot express. Returns undefined if no replacement is needed. */
 function otherFormOf(value: unknown): unknown {
   if (typeof value === 'string') {
     const plain = value.replaceAll('\0', '\ufffd').toWellFormed()
@@ -101,8 +102,8 @@ function isEmpty(object: JsonObject): boolean {
 }
 
 /**
- * Limits the total bytes of a request's documents, and of the values that were digested. A resource is sent once but
- * copied into each record: a few compressed kilobytes could become gigabytes.
+ * Limits the total bytes of a request's documents and of its digested values. A resource is sent once but copied into
+ * each record. So without the limit, a few compressed kilobytes could become gigabytes.
  */
 export class Budget {
   #bytes = 0
@@ -113,7 +114,7 @@ export class Budget {
 
   /**
    * Joins members, in the order of their names, into a document. After `first` it adds `replaced`, the digest of the
-   * replaced values, so that two spans that differ only in such a value have different records. `last` MUST NOT be
+   * replaced values. So two spans that differ only in a replaced value have different records. `last` MUST NOT be
    * empty. Returns null if the document is too large for a record. Throws `body_too_large`.
    */
   documentOf(first: Written, origin: readonly Written[], last: Written): CanonicalDocument | null {
@@ -123,7 +124,7 @@ export class Budget {
     let text = `{${first.text}`
     if (parts.some(({ replaced }) => replaced.length > 0)) text += this.#replacedMember(parts)
     for (const part of origin) text += part.text
-    // Cuts the trailing comma from `last`, because cutting the whole text is slow.
+    // The trailing comma is cut from `last` before the parts are joined, because cutting the whole text is slow.
     text += `${last.text.slice(0, -1)}}`
     const document = new CanonicalDocument(text)
     this.#spend(document.bytes.length)
@@ -131,8 +132,8 @@ export class Budget {
   }
 
   /**
-   * Counts the hashed bytes too. Each record hashes its resource again, and many short values, such as -0, take
-   * longer to hash than to write.
+   * Returns the member `replaced`. The hashed bytes are counted too, because each record hashes its resource again,
+   * and many short values, such as -0, take longer to hash than to write.
    */
   #replacedMember(parts: readonly Written[]): string {
     const digest = digestOfValue(parts.flatMap(({ replaced }) => replaced))

@@ -3,11 +3,14 @@ import { OTLP_IGNORED_NAMES_MAX, OTLP_VALUE_DEPTH_MAX } from './limits.ts'
 import type { Read } from './messages.ts'
 
 /*
- * Rules for values that protobuf and JSON share. Values are read exactly: an integer beyond 2^53 is a bigint, bytes are a Buffer, and a text may
- * have U+0000 or a lone surrogate. record-documents.ts writes them as JSON.
+ * Rules for values in protobuf and JSON. Values are read exactly: an integer beyond 2^53 is a bigint, bytes are a
+ * Buffer, and a text may contain U+0000 or a lone surrogate. record-documents.ts writes these values as JSON.
  */
 
-/** Replaces a message with a bad value. `items`: number of spans or logs that are rejected with it. */
+/**
+ * Stands in place of a message that has a bad value. `items`: number of spans or logs that are rejected because of
+ * the message.
+ */
 export class Bad {
   readonly reason: string
   readonly items: number
@@ -18,14 +21,20 @@ export class Bad {
   }
 }
 
-/** Symbol member of a message with a duplicate name; its value is that name. The last value with the name wins. */
+/**
+ * Symbol member of a message in which a name occurs twice. Its value is that name. Of both values of the name, the
+ * last one counts.
+ */
 export const DOUBLED = Symbol('doubled name')
-/** Symbol member of a message that has a number or bytes which JSON cannot express. Texts are not checked. */
+/**
+ * Symbol member of a message that contains a number or bytes which JSON cannot express. It does not tell whether a
+ * text needs a replacement.
+ */
 export const INEXACT = Symbol('value that JSON cannot express')
 
 /**
- * Base of both readers. A bad value rejects one message only. Duplicate names and inexact values are marked in their
- * message.
+ * Base of both readers. A bad value rejects only the message that contains it. Duplicate names and inexact values are
+ * marked in their message.
  */
 export abstract class Isolating {
   #odd: { [DOUBLED]?: string; [INEXACT]?: true } | null = null
@@ -40,7 +49,7 @@ export abstract class Isolating {
     if (this.#ignored.size < OTLP_IGNORED_NAMES_MAX) this.#ignored.add(name)
   }
 
-  /** Returns the result of `read`, or Bad in place of an OtlpError. */
+  /** Returns the result of `read`. If `read` throws an OtlpError, returns Bad instead. */
   protected isolate(read: () => Read, items: () => number = () => 1): Read | Bad {
     const around = this.#odd
     this.#odd = null
@@ -55,14 +64,14 @@ export abstract class Isolating {
     }
   }
 
-  /** Sets an attribute or a member of a map, and marks a duplicate name. */
+  /** Sets an attribute, or a member of a map. Marks the message if the name occurs twice. */
   protected put(into: Record<string, unknown>, name: string, value: unknown): void {
-    // Faster than `in`, and correct, because no value is undefined.
+    // Comparing with undefined is faster than `in`. It is correct, because no value is undefined.
     if (into[name] !== undefined) this.#odd = { ...this.#odd, [DOUBLED]: name }
     into[name] = value
   }
 
-  /** Returns a number if it is exact, otherwise the bigint. */
+  /** Returns the value as a number if the number is exact, otherwise as a bigint. */
   protected integerValue(value: bigint | number): number | bigint {
     const number = Number(value)
     return Number.isSafeInteger(number) ? number : this.#inexact(value)
@@ -82,7 +91,7 @@ export abstract class Isolating {
   }
 }
 
-/** Returns the error for a value that is nested too deep. `value`: its name in the error. */
+/** Returns the error for a value that is nested too deep. `value`: how the error calls the value. */
 export function tooDeep(value: string): OtlpError {
   return new OtlpError(`${value} is nested more than ${OTLP_VALUE_DEPTH_MAX} deep`)
 }
@@ -92,7 +101,7 @@ export function isId(digits: string | undefined, length: 16 | 32): digits is str
   return digits?.length === length && HEX.test(digits) && !ZEROS.test(digits)
 }
 
-/** Returns whether an id is absent. Many senders write zeros for that. */
+/** Returns whether an id is absent. Many senders write zeros for an absent id. */
 export function isNoId(digits: string | undefined): boolean {
   return digits === undefined || ZEROS.test(digits)
 }

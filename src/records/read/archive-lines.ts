@@ -5,18 +5,21 @@ import { itemBytes } from '../../proof/statement/batch.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import { itemOfRecord } from './export.ts'
 
-/** A document of an entry, ready to be sealed: the members of its export line, as JSON; null: it was erased. */
+/**
+ * A document of an entry, ready to be sealed. `text`: the members of its export line as JSON; null: the document was
+ * erased.
+ */
 export type ArchivedDocument = { readonly item: number; readonly text: string | null }
 
 export type ArchivedEntry = {
-  /** With its newline (docs/formats/archive.md). */
+  /** The line, which ends with a newline (docs/formats/archive.md). */
   readonly line: string
   readonly documents: readonly ArchivedDocument[]
 }
 
 /**
- * Returns an entry's line without envelope and documents, and its documents. A batch is read whole, which takes 18
- * MiB at most. `definition`: of the type that the entry registers, as it is stored.
+ * Returns an entry's line without envelope and documents, and separately the entry's documents. A batch is read
+ * whole, which takes at most 18 MiB. `definition`: stored definition of the type that the entry registers.
  */
 export async function archiveEntry(read: EntryRead, definition: Buffer | null): Promise<ArchivedEntry> {
   const { entry, received } = read
@@ -39,7 +42,10 @@ export async function archiveEntry(read: EntryRead, definition: Buffer | null): 
   }
 }
 
-/** Subject and digest of a batch's documents are in its items. */
+/**
+ * Returns the items and documents of a batch. Subject and digest of a document are left out, because the item has
+ * them.
+ */
 async function archiveItems(parts: AsyncIterable<BatchRecord[]>) {
   const erasedBy: string[] = []
   const items: string[] = []

@@ -21,20 +21,23 @@ import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import { STREAM_STRING_CHARS } from '../limits.ts'
 
-/** About 20 KB of text. */
+/** Items that are joined into one text of about 20 KB. */
 const ITEMS_PER_TEXT = 100
 
-/** `end` is exclusive. `endMax`: the lines never go beyond it, even if a document was erased meanwhile. */
+/**
+ * Entries from seq `from` up to `end` (exclusive). The lines may continue beyond `end` if a document was erased
+ * meanwhile, but never beyond `endMax`.
+ */
 type EntryRange = { readonly from: number; readonly end: number; readonly endMax: number }
 
 /**
  * Yields lines of docs/formats/export.md for the entries from seq `from` up to `end`, in several strings per line.
- * Each line ends with a newline. Returns where the lines ended. A withheld document is null like an erased one, but
- * no entry explains it.
+ * Each line ends with a newline. Returns the seq at which the lines ended. A withheld document is null like an erased
+ * document, but no entry explains why.
  *
- * Lines are read one after another, not in one snapshot. A document that is erased meanwhile is missing from its
- * line, and the entry that erased it may come after `end`. The lines then continue up to that entry. Without it
- * nobody could distinguish the document from one that was deleted.
+ * Lines are read one after another, not in one snapshot. If a document is erased during the export, it is missing
+ * from its line, and the entry that erased it may come after `end`. The lines then continue up to that entry. Without
+ * that entry, a reader could not distinguish an erased document from a deleted one.
  */
 export async function* entryLines(
   db: Db,
@@ -56,8 +59,8 @@ export async function* entryLines(
 }
 
 /**
- * Yields a whole export: the ledger and its keys, its first `end` entries (or more: see entryLines), and the newest
- * checkpoint among them.
+ * Yields a whole export: the ledger and its keys, its first `end` entries (sometimes more, see entryLines), and the
+ * newest checkpoint that covers only these entries.
  */
 export async function* exportLines(
   db: Db,
@@ -66,12 +69,12 @@ export async function* exportLines(
   shown: DocumentsShown,
 ): AsyncGenerator<string> {
   const [ledger, keys] = await Promise.all([describeLedger(db, ledgerId), listEnvelopeKeys(db)])
-  // Declared, because a withheld document looks like a deleted one.
+  // The export declares that documents are withheld, because a withheld document looks like a deleted one.
   const withheld = shown === 'all' ? {} : { documents: shown }
   yield `${JSON.stringify({ export: 1, ledger, keys, ...withheld })}\n`
   const size = yield* entryLines(db, ledgerId, { from: 0, end, endMax: Number.MAX_SAFE_INTEGER }, shown)
-  // New entries may be signed with a key that the first line does not list. The reader repeats an export that breaks
-  // off.
+  // Entries beyond `end` may be signed with a key that the first line does not list. The error ends the export here,
+  // and the reader repeats it.
   if (size > end && (await listEnvelopeKeys(db)).length > keys.length) {
     const detail = 'a document was erased and a key was rotated during the export: export again'
     throw new ApiError('unavailable', detail, { retryable: true, retryAfterMs: 1_000 })
@@ -90,7 +93,7 @@ export async function describeLedger(db: Db, ledgerId: Uuid) {
   }
 }
 
-/** An entry with its records and documents; for a batch without them. */
+/** An entry with its records and documents. For a batch, both lists are empty. */
 type ReadEntry = {
   readonly entry: EntryRowRead
   readonly records: readonly EntryRecordRow[]
@@ -100,15 +103,15 @@ type ReadEntry = {
 }
 
 /**
- * Renders one line without its newline. The line of a batch has no items: a verifier of a database reads chunks
- * instead (src/verify/verify-batch.ts).
+ * Renders one line without its newline. The line of a batch has no items, because a verifier that has the database
+ * reads chunks instead (src/verify/verify-batch.ts).
  */
 export function entryLine({ entry, records, documents, received }: ReadEntry, shown: DocumentsShown): string {
   return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":null${renderReceived(received)}${renderSigner(entry)}}`
 }
 
 /**
- * Yields a line with its newline. The line of a batch is yielded a chunk at a time, because a full batch would be
+ * Yields a line with its newline. The line of a batch is yielded chunk by chunk, because the line of a full batch has
  * megabytes.
  */
 async function* lineTexts(
@@ -155,12 +158,15 @@ function lineStart(entry: EntryRowRead): string {
   )
 }
 
-/** Returns an empty text if the entry received none: the member is then absent, like `references`. */
+/**
+ * Renders the member `received`. Returns '' if the entry received none, because the member is then absent, like
+ * `references`.
+ */
 function renderReceived(envelope: Buffer | null): string {
   return envelope === null ? '' : `,"received":"${envelope.toString('base64')}"`
 }
 
-/** Returns an empty text if the server signed. */
+/** Renders the member `signer`. Returns '' if the server signed. */
 function renderSigner({ signer }: EntryRowRead): string {
   return signer === null ? '' : `,"signer":{"alg":"${signer.alg}","spki":"${signer.spki}"}`
 }
@@ -207,7 +213,7 @@ type ShownDocument = {
 }
 
 function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
-  // The salt is withheld with its document: with the salt and the digest, a short document could be guessed.
+  // The salt is withheld with its document. With the salt and the digest, a reader could guess a short document.
   const salt = d.salt === null || shown === 'withheld' ? 'null' : `"${d.salt.toString('base64url')}"`
   const content = shown === 'all' ? d.content?.toString('utf8') : undefined
   return (
@@ -216,7 +222,10 @@ function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
   )
 }
 
-/** Renders the member only for records with references, so that the lines of all other records stay unchanged. */
+/**
+ * Renders the member `references` only for records with references, so that the lines of all other records do not
+ * change.
+ */
 function renderReferences(list: Buffer | null, shown: DocumentsShown): string {
   if (list === null || shown === 'withheld') return ''
   return `,"references":${list.toString('utf8')}`

@@ -22,8 +22,8 @@ export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: Env
 export type RecordJson = { readonly record: string; readonly version: number }
 
 /**
- * A requested record. `peerId`: the peer that sent it; null: it is the ledger's own. `render` returns JSON of the
- * record as it was found.
+ * A requested record. `peerId`: the peer that sent the record; null: it is the ledger's own. `render` returns JSON of
+ * the record as it was found.
  */
 export type FoundRecord = {
   readonly version: number
@@ -34,7 +34,7 @@ export type FoundRecord = {
 
 /**
  * Returns a record, or null if the ledger does not have it. `ownAgent`: the only agent whose records the caller may
- * see; null: all. Records of other agents count as missing.
+ * see; null: the caller may see all. A record that the caller may not see counts as missing.
  */
 export async function findVisibleRecord(
   deps: RenderDeps,
@@ -48,7 +48,7 @@ export async function findVisibleRecord(
   return { version: row.version, waitsForWorker: waitsForWorker(row), peerId: null, render }
 }
 
-/** Renders records. The steps of gated records take one more query. */
+/** Renders records. If some of them are gated, one more query reads their steps. */
 export function renderRows(
   { lookups, envelopeKeys }: RenderDeps,
   ledgerId: Uuid,
@@ -62,7 +62,10 @@ export function renderRows(
   )
 }
 
-/** Returns whether a caller that may see only the records of `ownAgent` (null: all) may see this one. */
+/**
+ * Returns whether the caller may see this record. `ownAgent`: the only agent whose records the caller may see; null:
+ * the caller may see all.
+ */
 export function isVisible(
   row: Pick<RecordRowRead, 'actorId' | 'onBehalfOf' | 'performerId'>,
   ownAgent: Uuid | null,
@@ -71,7 +74,10 @@ export function isVisible(
   return [row.actorId, row.onBehalfOf, row.performerId].includes(ownAgent)
 }
 
-/** Returns the answer of the request that wrote the entry at `seq`, for replays. `version` is null for a batch. */
+/**
+ * Returns the answer that the request got which wrote the entry at `seq`. Replays send it again. `version` is null
+ * for a batch.
+ */
 export async function getAnswerOfEntry(
   deps: ReadDeps,
   ledgerId: Uuid,
@@ -98,7 +104,7 @@ export async function getAnswerOfEntry(
   return { record: batch, version: null }
 }
 
-/** Returns a gated record as it was after its entry at `seq`, except for documents that were erased since. */
+/** Returns a gated record as it was after its entry at `seq`. Documents that were erased since then are left out. */
 async function getRecordAsOf(
   { readPool, lookups, envelopeKeys }: ReadDeps,
   ledgerId: Uuid,
@@ -116,7 +122,8 @@ async function getRecordAsOf(
     version,
     revisions: rows[0]?.revisions ?? 0,
     share: sharedUpTo(row, seq),
-    // If the terms named no performer, the second entry sets it: the agent that activates the record.
+    // If the terms named no performer, the agent that activates the record became its performer with the second
+    // entry.
     ...(version === 1 && performerColumns(performer)),
   }
   const shown = {
@@ -148,12 +155,12 @@ export type Rendered<Row> = Row extends unknown
   : never
 
 /**
- * A row of a record: read from the database, or made by a write from what it signed. The latter has texts instead of
- * bytes: JSON, or as answers show them.
+ * A row of a record. It was read from the database, or a write made it from what it signed. In the second case it has
+ * texts instead of bytes: JSON, or texts as the API shows them.
  */
 export type RenderedRow = Rendered<RecordRowRead>
 
-/** Ids of a record as text, which writers have already. */
+/** Ids of a record as text. A write has them already. */
 type RenderedIds = { readonly [Name in 'id' | 'ledger' | 'actor' | 'key']: string }
 
 export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: RenderedRow): RenderedIds {
@@ -166,7 +173,8 @@ export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: RenderedRow)
 }
 
 /**
- * Renders a record of this ledger as JSON. No other code does. `steps`: the newest of each kind, for a gated record.
+ * Renders a record of this ledger as JSON. No other code does this. `steps`: for a gated record, its newest step of
+ * each kind.
  */
 export function renderRow(ids: RenderedIds, row: RenderedRow, steps: Steps): string {
   const standing = lifecycleStateOf(row)
@@ -225,7 +233,10 @@ function erasureOf(row: RenderedRow): ErasureView | null {
   }
 }
 
-/** Returns why something was erased, which only the signed statement contains. null if the envelope is no erasure. */
+/**
+ * Returns the code that says why something was erased. Only the signed statement contains it. Returns null if the
+ * envelope is not an erasure.
+ */
 function codeOf(envelope: Uint8Array): string | null {
   try {
     const { kind, predicate } = parseStatement(parseEnvelope(envelope).payload)

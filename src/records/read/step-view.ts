@@ -6,7 +6,7 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 import { quotePlain } from './render.ts'
 
-/** One step of a gated record, from its signed statement and the document beside it. */
+/** One step of a gated record. It is read from the signed statement of the step and the document beside it. */
 export type Step = {
   readonly kind: StepKind
   readonly version: number
@@ -18,18 +18,19 @@ export type Step = {
 
 type StepDocument = {
   readonly digest: Uint8Array
-  /** null once erased, by the entry at `erasedBy`. `content`: canonical JSON. */
+  /** Salt and content are null if the entry at `erasedBy` erased the document. `content`: canonical JSON. */
   readonly salt: Uint8Array | null
   readonly content: string | null
   readonly erasedBy: number | null
 }
 
-/** Newest step of each kind. */
+/** The newest step of each kind. */
 export type Steps = { readonly [Kind in StepKind]?: Step }
 
 /**
- * Reads steps from their envelopes. Leaves out a step whose envelope has no statement of its kind. Nobody signed such
- * a step, and `verify` reports it. Lists must not fail because an attacker with the API's login wrote it.
+ * Reads steps from their envelopes. A step is left out if its envelope has no statement of its kind. Nobody signed
+ * such a step, and `verify` reports it. Lists must not fail if an attacker with the API's database login has written
+ * such a step.
  */
 export function readSteps(keys: EnvelopeKeys, rows: readonly StepRow[]): Steps {
   return Object.fromEntries(
@@ -72,18 +73,18 @@ export type OfferView = {
   readonly step: OfferedStep
   /** Version that the record would have after the step. */
   readonly version: number
-  /** null for other steps. */
+  /** Id of the offered completion; null for steps without a completion. */
   readonly completion: string | null
   readonly by: string
   readonly recordedAt: string
   readonly seq: number
-  /** Reason of a refusal; null otherwise. */
+  /** Reason of a refusal; null if the offer was not refused. */
   readonly code: string | null
   /** Seq of the entry that received the home's decision. */
   readonly decidedBy: number | null
 }
 
-/** Terms of a gated record, its performer and its offer; ids as TypeIDs. */
+/** Terms of a gated record, its performer, and its offer. Ids are TypeIDs. */
 export type Terms = {
   readonly principal: string
   readonly performer: string | null
@@ -93,14 +94,14 @@ export type Terms = {
   readonly revisions: number
   /** Canonical JSON. */
   readonly tolerances: string | null
-  /** Sorted by peer; null: not shared. */
+  /** Peers that the record is shared with, sorted by peer; null: it is not shared. */
   readonly share: readonly { readonly peer: string; readonly documents: 'whole' | 'digests' }[] | null
-  /** Newest offer; null for a record of this ledger. */
+  /** The newest offer for a record of another ledger; null for a record of this ledger. */
   readonly offer: OfferView | null
 }
 
 /**
- * Renders the member `gated` of a record as JSON. Of a step that was repeated after a revision, the last one is
+ * Renders the member `gated` of a record as JSON. If a step was repeated after a revision, the last repetition is
  * shown.
  */
 export function renderGated(terms: Terms, steps: Steps): string {

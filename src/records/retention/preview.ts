@@ -8,18 +8,18 @@ import { applies, isHeld, isOver, retentionOf } from './rules.ts'
 
 export type Preview = {
   readonly records: number
-  /** Records that would be erased if they had no legal hold. */
+  /** Records that would be erased if no legal hold covered them. */
   readonly held: number
-  /** When the oldest of these records ended. */
+  /** When the oldest of the counted records ended. */
   readonly oldest: Date | null
   readonly byType: Readonly<Record<string, number>>
-  /** Where the next page begins; null: the end was reached. */
+  /** Seq at which the next page begins; null: the end was reached. */
   readonly nextSeq: number | null
 }
 
 /**
  * Counts the records whose payload would be erased now if the rule were set. Begins at the entry `from`, and reads as
- * many pages as a request may. The caller adds up the results.
+ * many pages as one request may read. The caller adds up the results of several calls.
  */
 export async function previewRule(
   { readPool, now }: { readonly readPool: pg.Pool; readonly now: () => number },

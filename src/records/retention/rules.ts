@@ -3,13 +3,13 @@ import type { Uuid } from '../../proof/ids.ts'
 import { MS_PER_DAY } from '../limits.ts'
 
 /*
- * Finds the rule and the legal holds that apply to a record. SQL decides, under the lock of the ledger's head
- * (migrations/functions/retention.sql). This code selects candidates, and previews rules.
+ * Finds the rule and the legal holds that apply to a record. This code only selects candidates and previews rules.
+ * SQL makes the decision, under the lock of the ledger's head (migrations/functions/retention.sql).
  */
 
 /**
- * Facts that rules and holds select records by. `agents`: its author, the agent that it was made for, and its
- * performer.
+ * Facts by which rules and holds select records. `agents`: the record's author, the agent for which it was made, and
+ * its performer.
  */
 export type RecordFacts = {
   readonly recordId: Uuid
@@ -19,7 +19,7 @@ export type RecordFacts = {
   readonly madeSeq: number
 }
 
-/** `replacedSeq`: of the next rule with the same selector; null: there is none. */
+/** `replacedSeq`: seq of the next rule with the same selector; null: no rule replaces this one. */
 type Rule = Selector & {
   readonly seq: number
   readonly days: number | null
@@ -28,13 +28,13 @@ type Rule = Selector & {
 
 type Hold = Selector & { readonly seq: number; readonly recordIds: readonly Uuid[] | null }
 
-/** Retention time of a record, and the entry that set it. `days`: null means for ever. */
+/** Retention time of a record, and seq of the entry that set it. `days`: null means forever. */
 export type Retention = { readonly days: number | null; readonly ruleSeq: number }
 
 /**
- * Returns the longest applicable retention; null: no rule applies. A rule applies to records that are created before
- * another rule replaces it. It also applies to all older records, because a promised time may be extended but not
- * shortened.
+ * Returns the longest applicable retention; null: no rule applies. A rule applies to the records that are created
+ * before another rule with the same selector replaces it. It also applies to all older records, because a promised
+ * time may be extended but not shortened.
  */
 export function retentionOf(rules: readonly Rule[], facts: RecordFacts): Retention | null {
   let longest: Rule | null = null
@@ -45,15 +45,15 @@ export function retentionOf(rules: readonly Rule[], facts: RecordFacts): Retenti
   return longest && { days: longest.days, ruleSeq: longest.seq }
 }
 
-/** Returns whether a rule is longer, or equally long and newer. */
+/** Returns whether a rule is longer than another one, or equally long and newer. */
 function isLonger(rule: Rule, than: Rule): boolean {
   const [days, thanDays] = [rule.days ?? Number.POSITIVE_INFINITY, than.days ?? Number.POSITIVE_INFINITY]
   return days > thanDays || (days === thanDays && rule.seq > than.seq)
 }
 
 /**
- * Returns whether the retention time is over. `since`: when the record ended; null: it has not. `days`: null means
- * for ever.
+ * Returns whether the retention time is over. `since`: when the record ended; null: it has not ended. `days`: null
+ * means forever.
  */
 export function isOver(since: Date | null, days: number | null, nowMs: number): boolean {
   return days !== null && since !== null && since.getTime() + days * MS_PER_DAY <= nowMs
@@ -74,8 +74,8 @@ type Index = {
 const indexes = new WeakMap<readonly Selector[], Index>()
 
 /**
- * Yields those that apply to the record, except holds that name records. The index avoids comparing a thousand of
- * them with each record of a ledger.
+ * Yields the rules or holds that apply to the record. Holds that name records are left out. With the index, not all
+ * of a thousand rules are compared with each record of a ledger.
  */
 function* applicable<T extends Selector>(all: readonly T[], { type, agents }: RecordFacts): Generator<T> {
   const { bySelector } = indexOf(all)
@@ -104,7 +104,7 @@ function addTo<K>(map: Map<K, Selector[]>, key: K, one: Selector): void {
   else map.set(key, [one])
 }
 
-/** Names of types contain no spaces. */
+/** Returns the key of a selector. A space can separate both parts, because names of types contain no spaces. */
 const keyOf = ({ type, agentId }: Selector) => `${agentId ?? ''} ${type ?? ''}`
 
 export function applies({ type, agentId }: Selector, facts: Pick<RecordFacts, 'type' | 'agents'>): boolean {

@@ -17,7 +17,7 @@ import {
 } from '../limits.ts'
 import { hashSubject } from './label.ts'
 
-/** Position in a list of a person's records: seq, and index in the batch. */
+/** Position in a list of a person's records: seq of the entry, and index in the batch. */
 export type SubjectPosition = { readonly seq: number; readonly index: number }
 
 type SubjectRecord = { readonly record: string; readonly documents: readonly ErasableView[] }
@@ -25,8 +25,8 @@ type SubjectRecord = { readonly record: string; readonly documents: readonly Era
 const BEFORE_ALL: SubjectPosition = { seq: -1, index: 0 }
 
 /**
- * Returns a page of a person's records that have documents, each with the paths that erase them. `next`: null on the
- * last page.
+ * Returns a page of those records of a person that still have documents, with the paths that erase these documents.
+ * `next`: null on the last page.
  */
 export async function findSubject(
   deps: EraseDeps,
@@ -45,21 +45,22 @@ export async function findSubject(
 }
 
 type Erased = {
-  /** Seq of the receipt: the entry that lists what was erased. */
+  /** Seq of the entry that lists what was erased (the receipt). */
   readonly seq: number
-  /** Seqs of the entries that each erased a document. */
+  /** Seqs of the erasures. Each of these entries erased one document. */
   readonly erased: readonly number[]
   readonly held: readonly (ErasableView & { readonly record: string; readonly case: string })[]
   readonly next: SubjectPosition | null
 }
 
 /**
- * Erases the documents of a person's records, as many as one receipt can list. The caller continues at `next`.
- * Documents with a legal hold, or needed for a peer's decision, stay and are reported. The database decides each
- * erasure like a single one.
+ * Erases the documents of a person's records, as many as one receipt can list. The caller continues at `next`. A
+ * document stays, and is reported, if it has a legal hold or if a peer's decision needs it. The database decides each
+ * erasure as if it were requested alone.
  *
- * After a failed erasure no other one begins, and the receipt lists what was erased before. `next` is then the
- * position before the first record with a failed document. Throws the error if nothing was erased.
+ * After a failed erasure no further erasure begins, and the receipt lists what was erased before. Then `next` is the
+ * position before the first record with a document that was not erased because of the failure. If nothing was erased,
+ * throws the error.
  */
 export async function eraseSubject(
   deps: EraseDeps,
@@ -118,7 +119,7 @@ type ErasureReason = { readonly code: string; readonly reason: string | null }
 type ErasedPage = {
   readonly erased: readonly number[]
   readonly held: readonly (ErasureCandidate & { readonly case: string })[]
-  /** First record with an undecided document, and the error; null: there is none. */
+  /** The first record with a document that is still undecided, and the error; null: no erasure failed. */
   readonly failed: { readonly record: PageRecord; readonly error: unknown } | null
 }
 
@@ -147,7 +148,8 @@ async function erasePage(
     if (of === null) undecided.add(one)
     else held.push({ ...one, case: of })
   }
-  // Payloads last: after an interrupted request the record is still found by its label.
+  // Payloads are erased last, because the label is erased with the payload. After an interrupted request, a repeated
+  // one still finds the record by its label.
   const free = [...undecided].sort((a, b) => Number(isPayload(a)) - Number(isPayload(b)))
   for (let start = 0; start < free.length; start += SUBJECT_ERASURES_AT_ONCE) {
     const some = free.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
@@ -161,7 +163,7 @@ async function erasePage(
     }
     const rejected = outcomes.find((outcome) => outcome.status === 'rejected')
     if (!rejected) continue
-    // In the order of the records.
+    // `undecided` is in the order of the records.
     const [first] = undecided
     return { erased, held, failed: { record: first!.record, error: rejected.reason } }
   }
@@ -182,8 +184,8 @@ function nameOf({ record: { recordId }, document }: ErasureCandidate) {
 }
 
 /**
- * Erases one document. Returns the seq of the erasure, the case of a legal hold on it, or null if it was erased
- * before.
+ * Erases one document. Returns the seq of the erasure. If a legal hold prevents it, returns the case of the hold.
+ * Returns null if the document was erased before.
  */
 async function eraseOne(
   deps: EraseDeps,

@@ -13,10 +13,11 @@ import { nativeProviders } from '../../signing/native.ts'
 type Deps = { readonly envelopeKeys: EnvelopeKeys; readonly now: () => number }
 
 /**
- * Opens the envelope of an agent that signs for itself; null without one. The server trusts nothing in it except that
- * the agent signed it. The server builds the statement that it would have signed itself, and refuses any other.
- * `append_entries` decides whether the key is revoked, in the order of the chain. Throws `envelope_refused` and
- * `signing_key_refused`.
+ * Opens the envelope of an agent that signs for itself. Returns null if the request has no envelope.
+ *
+ * The server trusts only that the agent signed the envelope. It builds the statement that it would have signed
+ * itself, and refuses an envelope with any other statement. Whether the key is revoked is decided by
+ * `append_entries`, in the order of the chain. Throws `envelope_refused` and `signing_key_refused`.
  */
 export async function openEnvelope(
   { envelopeKeys, now }: Deps,
@@ -40,8 +41,8 @@ export async function openEnvelope(
 }
 
 /**
- * Throws `invalid_request` if an envelope comes without the document's salt. The digest in the envelope includes the
- * salt, so the agent chose it.
+ * Throws `invalid_request` if a request has an envelope but no salt for its document. The digest in the envelope
+ * depends on the salt, so the agent must send the salt that it chose.
  */
 export function requireSalt(signed: AgentSigned | null, salt: string | undefined, path = '/salt'): void {
   if (signed === null || salt !== undefined) return
@@ -50,7 +51,10 @@ export function requireSalt(signed: AgentSigned | null, salt: string | undefined
   })
 }
 
-/** Returns the id of the record that the agent notarizes or creates. */
+/**
+ * Returns the id that the agent chose for the record. Throws `statement_mismatch` unless the envelope notarizes or
+ * creates a record with a valid id.
+ */
 export function chosenRecordId(signed: AgentSigned): Uuid {
   const { kind, predicate } = signed.statement
   if (kind !== 'record-notarized' && kind !== 'record-created')
@@ -61,7 +65,7 @@ export function chosenRecordId(signed: AgentSigned): Uuid {
   return id
 }
 
-/** Checks the id of a batch that an agent signed: the id of its first record, whose low 12 bits are zero. */
+/** Checks the id of a batch that an agent signed. It must be the id of the first record, whose low 12 bits are zero. */
 export function refuseChosenBatch(signed: AgentSigned, { first }: { readonly first: Uuid }): void {
   const { kind, subjects } = signed.statement
   if (kind !== 'batch-notarized') throw mismatch('/predicateType', 'batch-notarized')
@@ -69,7 +73,10 @@ export function refuseChosenBatch(signed: AgentSigned, { first }: { readonly fir
   refuseChosenId(first, signed, '/predicate/batch')
 }
 
-/** Error for an envelope of a shared record. Peers verify with the server's key, and do not know keys of agents. */
+/**
+ * Returns the error for an envelope of a shared record. Peers verify such a record with the server's key, because
+ * they do not know the keys of agents.
+ */
 export function sharedUnsigned(path: string): ApiError {
   return new ApiError('not_signable', 'only the server signs a record that is shared with peers', {
     members: { path },

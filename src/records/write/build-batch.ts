@@ -43,9 +43,9 @@ import { hashSubject } from '../subjects/label.ts'
 import { verifyBuiltIn } from './typed-payload.ts'
 
 /*
- * Builds the part of a batch that needs neither the database nor a key, so that a thread can do it
- * (src/http/bodies/thread.ts): documents are salted and digested, items hashed, chunks compressed, the answer
- * written.
+ * Builds the part of a batch that needs neither the database nor a key, so that a thread can do this work
+ * (src/http/bodies/thread.ts). Documents are salted and digested, items are hashed, chunks are compressed, and the
+ * answer is written.
  */
 
 const { sha256 } = nativeProviders
@@ -69,39 +69,42 @@ export type BatchContext = {
   readonly actor: Uuid
   /** Key for the hashes of subject labels. */
   readonly subjectSalt: Uint8Array
-  /** For items without their own. */
+  /** Trace for items that have no trace of their own. */
   readonly traceparent: string | null
-  /** Envelope in base64, if the agent signs itself. */
+  /** Envelope in base64; absent if the server signs. */
   readonly envelope?: string | undefined
-  /** Method and path, to hash the request for its Idempotency-Key; null without one. */
+  /** Method and path, which are hashed with the request; null if the request has no Idempotency-Key. */
   readonly request: { readonly method: string; readonly path: string } | null
 }
 
 /** A name, and the index of the first item that has it. */
 export type FirstUse = { readonly name: string; readonly index: number }
 
-/** Everything that a batch's entry signs and stores, and the names that need a look-up in the ledger. */
+/** Everything that a batch's entry signs and stores, and the names that must be looked up in the ledger. */
 export type BuiltBatch = {
   readonly count: number
   readonly first: Uuid
-  /** Unchanged from the request. */
+  /** The request's envelope, unchanged. */
   readonly envelope: string | undefined
   readonly root: Uint8Array
   readonly chunks: readonly ChunkRow[]
-  /** The records of the answer as JSON, without the brackets of the list. */
+  /** The records of the answer as JSON, without the brackets around the list. */
   readonly answer: string
-  /** H(method, path, JCS(body)) without envelope and salts; null if there is no Idempotency-Key. */
+  /** H(method, path, JCS(body)) without envelope and salts; null if the request has no Idempotency-Key. */
   readonly requestHash: Uint8Array | null
-  /** Distinct, in the order of the items. */
+  /** Types of the items, without duplicates, in the order of the items. */
   readonly types: readonly FirstUse[]
   readonly agents: readonly FirstUse[]
-  /** One for each item; null if no item has a parent. */
+  /** The parent of each item; null if no item has a parent. */
   readonly parents: readonly (string | number | null)[] | null
-  /** Payloads of registered types, as canonical JSON, which must still be validated. */
+  /** Payloads of registered types, as canonical JSON. They must still be validated. */
   readonly payloads: readonly { readonly type: string; readonly index: number; readonly canonical: string }[]
 }
 
-/** Builds a batch. Throws ApiError for the first item that cannot be notarized, with its `index`. */
+/**
+ * Builds a batch. Throws ApiError for the first item that cannot be notarized. The error contains the `index` of the
+ * item.
+ */
 export function buildBatch(
   entropy: Entropy,
   items: readonly BatchRequestItem[],
@@ -130,7 +133,7 @@ export function buildBatch(
     if (!types.has(item.type)) types.set(item.type, index)
     const builtIn = BUILT_IN_TYPES.get(item.type)
     if (!builtIn) payloads.push({ type: item.type, index, canonical: payload.canonical })
-    // Documents that the server made are valid already.
+    // Documents that the server made need no check, because they are always valid.
     else if (!(item.payload instanceof CanonicalDocument))
       verifyBuiltIn(builtIn, { value: item.payload, bytes: payload.bytes }, { index })
     if (item.onBehalfOf !== undefined && !agents.has(item.onBehalfOf))
@@ -152,7 +155,7 @@ export function buildBatch(
     records.push(record)
     const digest = toHex(payload.digest)
     const digests = { digest, references: references?.digest ?? null }
-    // The request already has the agent's id as text.
+    // The request contains the agent's id as text, so the id need not be formatted.
     const signed = itemOf(ids[index]!, record, digests, () => item.onBehalfOf!)
     refuseUnverifiable(signed, index === 0 || records[index - 1]!.type !== item.type)
     leaves.push(itemLeaf(sha256, itemBytes(signed)))
@@ -179,9 +182,11 @@ export function buildBatch(
 }
 
 /**
- * Throws `batch_item` for an item that verifiers would refuse. That is a bug of the server, and the batch is not
- * built. `isOther`: its type differs from the previous item's. Ids and digests are made of bytes, so one item of each
- * type is checked whole (1 us). Texts from requests are checked in each item (0.2 us).
+ * Throws `batch_item` for an item that verifiers would refuse. This shows a bug of the server, and the batch is not
+ * built. `isOther`: whether the item's type differs from the previous item's.
+ *
+ * Ids and digests are made from bytes and cannot be malformed. So only one item of each type is checked completely (1
+ * us). Texts from requests are checked in every item (0.2 us).
  */
 function refuseUnverifiable(item: BatchItem, isOther: boolean): void {
   if (isOther) parseBatchItem(item as unknown as JsonValue)
@@ -196,8 +201,8 @@ const TEXT_CHECKS = (['occurredAt', 'traceparent', ...OTHER_MEMBERS.map(([name])
 )
 
 /**
- * Returns the id of the first record, which is the id of a batch that an agent signs. The rest of the envelope is
- * compared when the entry is sealed, and so is its form.
+ * Returns the id of the first record in a batch that an agent signs. The batch has the same id, with another prefix.
+ * Everything else in the envelope is checked when the entry is sealed.
  */
 function chosenFirstId(envelope: string): Uuid {
   try {
@@ -232,8 +237,8 @@ function idOf(prefix: IdPrefix, id: string, code: 'unknown_agent' | 'unknown_par
 }
 
 /**
- * Returns the JCS of an item, whose documents are canonical already. The salt is left out, because it is no part of
- * the request's meaning.
+ * Returns the JCS of a request's item. Its documents are in canonical form already. The salt is left out, because two
+ * requests that differ only in salts mean the same.
  */
 function canonicalItem(
   item: BatchRequestItem,
@@ -261,9 +266,9 @@ const REQUEST_NAMES = [
 ].sort()
 
 /**
- * Returns the rows of a batch's records. `subjects`: hashes of labels, one for each record. Their bytes get a buffer
- * of their own: they pass between threads and wait in the append queue, and 40 KiB of 1,000 records would otherwise
- * pin 768.
+ * Returns the rows of a batch's records. `subjects`: hashes of labels, one for each record. The hashes are copied
+ * into a buffer of their own, because they are sent between threads and wait in the append queue. Without the copy,
+ * the 40 KiB of 1,000 records would keep 768 KiB of memory in use.
  */
 export function chunksOf(
   first: Uuid,

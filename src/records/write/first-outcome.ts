@@ -9,8 +9,9 @@ import type { Caller } from '../../ledgers/caller.ts'
 export type FirstOutcome = { readonly replayedSeq: number }
 
 /**
- * Returns the first outcome of this very request, when the current state would refuse it; null: there is none. The
- * state may have moved because of the first request, or a time may have passed. Throws `idempotency_key_reused`.
+ * Returns the outcome of the first request, if this request is a retry of it; null: it is not. It is called when the
+ * current state would refuse the request, because the first request may have changed the state, or a time may have
+ * passed since. Throws `idempotency_key_reused`.
  */
 export async function findFirstOutcome(
   deps: { readonly readPool: Db },
@@ -25,8 +26,8 @@ export async function findFirstOutcome(
 }
 
 /**
- * Throws `invalid_request` if the time at `path` has passed. A retry after a lost answer may come later than that
- * time: it gets the first outcome.
+ * Throws `invalid_request` if the time at `path` has passed. If the request is a retry after a lost answer, the time
+ * may have passed since the first request. Then the outcome of the first request is returned instead.
  */
 export async function refusePast(
   deps: { readonly readPool: Db; readonly now: () => number },

@@ -10,9 +10,11 @@ const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`
 const KEY_HASH_BYTES = 16
 
 /**
- * Returns the fingerprint of a request with an Idempotency-Key: a hash of the key, and one of the request, which
- * Postgres salts. null without the header. Two spellings of the same JSON are the same request. So are two signatures
- * of an agent: an agent that lost the answer, or its memory, may sign the same content again.
+ * Returns the fingerprint of a request with an Idempotency-Key: a hash of the key, and a hash of the request, which
+ * Postgres salts. Returns null without the header.
+ *
+ * Two spellings of the same JSON count as the same request. Two signatures of an agent over the same content count as
+ * the same request too, because an agent that lost the answer or its memory may sign the content again.
  */
 export function fingerprint(
   entropy: Entropy,
@@ -23,13 +25,16 @@ export function fingerprint(
   return { keyHash: hashKey(key), requestHash: hashRequest(request), salt: entropy.bytes16() }
 }
 
-/** H(method, path, JCS(body)). */
+/** Returns H(method, path, JCS(body)). */
 export function hashRequest({ method, path, body }: { method: string; path: string; body: unknown }): Buffer {
   const canonical = canonicalize(withoutSignature(body as JsonValue))
   return hash('sha256', `${method} ${path}\n${canonical}`, 'buffer')
 }
 
-/** Removes envelope and salt: each signature of an agent has another salt. Batches are handled in build-batch.ts. */
+/**
+ * Removes envelope and salt, because an agent that signs again uses another salt. For batches, build-batch.ts does
+ * this.
+ */
 function withoutSignature(body: JsonValue): JsonValue {
   if (body === null || typeof body !== 'object' || Array.isArray(body) || !('envelope' in body)) return body
   const { envelope: _, salt: __, ...rest } = body as JsonObject

@@ -20,17 +20,22 @@ import { quotePlain } from '../read/render.ts'
 
 type LineageDeps = RenderDeps & { readonly readPool: Db; readonly searches: Searches }
 
-/** A record of a ledger, and what the caller may see: only the records of `ownAgent`, or all (null). */
+/**
+ * A record of a ledger, as a caller may see it. `ownAgent`: the only agent whose records the caller may see; null:
+ * the caller may see all records.
+ */
 type RecordRef = {
   readonly ledgerId: Uuid
   readonly recordId: Uuid
   readonly ownAgent: Uuid | null
 }
 
-/** `depth`: number of levels from its first ancestor; 1 without a parent. */
+/** `depth`: number of levels, counted from the first ancestor. A record without a parent has depth 1. */
 export type ParentRecord = { readonly record: string; readonly recordId: Uuid; readonly depth: number }
 
-/** Returns the parent that a new record names. Throws ApiError if it does not exist, or is too deep. */
+/**
+ * Returns the parent that a new record names. Throws ApiError if the parent does not exist or has too many ancestors.
+ */
 export async function resolveParent(
   readPool: Db,
   ledgerId: Uuid,
@@ -60,7 +65,10 @@ async function findParent(
   return { record, recordId, depth }
 }
 
-/** Returns the distinct parents that the items of a batch name. Throws ApiError for the first invalid one. */
+/**
+ * Returns the parents that the items of a batch name, without duplicates. Throws ApiError for the first invalid
+ * parent.
+ */
 export async function resolveParents(
   readPool: Db,
   ledgerId: Uuid,
@@ -81,8 +89,8 @@ export async function resolveParents(
 }
 
 /**
- * Returns the record, its ancestors from the first one on, and a page of its children, newest first; null: no such
- * record.
+ * Returns the record, its ancestors from the first one on, and a page of its children, newest first. Returns null if
+ * the record does not exist.
  */
 export async function findTree(
   deps: LineageDeps,
@@ -105,7 +113,10 @@ export async function findTree(
   }
 }
 
-/** Returns the record's own entries after `afterVersion` as JSON texts, oldest first; null: no such record. */
+/**
+ * Returns the record's own entries after `afterVersion` as JSON texts, oldest first. Returns null if the record does
+ * not exist.
+ */
 export async function listRecordEntries(
   { readPool, lookups }: Pick<LineageDeps, 'readPool' | 'lookups'>,
   { ledgerId, recordId, ownAgent }: RecordRef,

@@ -21,7 +21,7 @@ import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 
 export type RecordRequest = OtherRequest & {
-  /** The value, or a SaltedText. */
+  /** The value of the payload, or a SaltedText. */
   readonly payload: unknown
   readonly salt?: string | undefined
   readonly metadata?: unknown
@@ -39,7 +39,7 @@ export type RecordRequest = OtherRequest & {
 
 export type NewRecord = ReturnType<typeof makeRecord>
 
-/** Event that notarizes a record, alone or in a batch. It is the record's only one. */
+/** The event that notarizes a record, alone or in a batch. The record has no other event. */
 export const NOTARIZED = { version: 1, to: 'RECORDED', previous: null } as const
 
 export function makeRecord(
@@ -68,7 +68,10 @@ export function makeRecord(
   }
 }
 
-/** Returns the trace of the record. An agent that signs has signed its own trace, whatever headers a proxy adds. */
+/**
+ * Returns the trace of the record. If the agent signed, its own trace counts, because a proxy may have changed the
+ * trace in the headers.
+ */
 export function traceparentOf({
   signed,
   traceparent,
@@ -123,7 +126,10 @@ type FirstEntry = {
 
 const NOTARIZED_COLUMNS = { ...NOT_GATED, ...NOT_ERASED }
 
-/** Returns JSON of the new record, equal to what the next read returns. `gated`: its columns; null: it is notarized. */
+/**
+ * Returns JSON of the new record. The next read returns the same JSON. `gated`: columns of a gated record; null: the
+ * record is notarized.
+ */
 export function renderNew(
   { agentId, keyId, agent, ledger, key }: Caller,
   made: NewRecord,

@@ -28,18 +28,21 @@ export type BatchDeps = WriteDeps & {
   readonly envelopeKeys: EnvelopeKeys
 }
 
-/** `seq`: position of the entry. `batch`: null if an earlier request with the same key wrote it. */
+/**
+ * `seq`: position of the batch's entry. `batch`: id of the batch; null if an earlier request with the same key wrote
+ * it.
+ */
 type BatchResult = { readonly batch: string | null; readonly seq: number }
 
 /**
- * Returns a size of the ledger at which none of the batch's spans and logs existed. Called each time the batch is
- * signed.
+ * Returns a size of the ledger at which none of the batch's spans and logs existed. It is called each time the batch
+ * is signed.
  */
 type UnseenBefore = () => Promise<number>
 
 /**
- * Notarizes many records, all or nothing: one entry, one signature over the Merkle root of the items
- * (docs/formats/chain-and-checkpoints.md). Returns when they are committed.
+ * Notarizes many records, all or none: one entry, with one signature over the Merkle root of the items
+ * (docs/formats/chain-and-checkpoints.md). Returns when the entry is committed.
  */
 export async function notarizeBatch(
   deps: BatchDeps,
@@ -48,7 +51,8 @@ export async function notarizeBatch(
   idempotency: IdempotencyRow | null,
   unseenBefore: UnseenBefore | null = null,
 ): Promise<BatchResult> {
-  // Before the signed time is taken: the ledger may have to wait for its share of validation.
+  // Payloads are verified before the signed time is taken, because the ledger may have to wait for its share of
+  // validation.
   await verifyPayloads(deps, caller, built)
   const agents = built.agents.map(({ name, index }) => ({ agent: name, members: { index } }))
   await resolveAllOnBehalfOf(deps, caller, agents, idempotency)
@@ -73,12 +77,12 @@ async function verifyPayloads(deps: BatchDeps, caller: Caller, built: BuiltBatch
     const verified = verifyPayload(deps, caller, types.get(type)!, payload, { index })
     if (!verified) continue
     await verified
-    // Checked again when the batch is signed. The early check avoids useless work.
+    // This early check avoids useless work. It is repeated when the batch is signed.
     requireRecent(caller, deps.now())
   }
 }
 
-/** Returns the batch's types, distinct, in the order of the items. */
+/** Returns the types of the batch's items, without duplicates, in the order of the items. */
 async function findTypes(
   deps: BatchDeps,
   caller: Caller,
@@ -100,7 +104,9 @@ async function findTypes(
   return types
 }
 
-/** Checks the parents. An item may have an earlier item as its parent, and the limit of depth counts through it. */
+/**
+ * Checks the parents. An item may name an earlier item as its parent. Such parents count for the limit of depth too.
+ */
 async function refuseParents(
   { readPool }: BatchDeps,
   caller: Caller,

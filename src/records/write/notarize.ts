@@ -16,11 +16,12 @@ export type WriteDeps = AppendDeps &
     readonly now: () => number
   }
 
-/** The new record, or the seq that an earlier request with the same key wrote. */
+/** The new record, or the seq of the entry that an earlier request with the same key wrote. */
 type NotarizeResult = RecordJson | { readonly replayedSeq: number }
 
 /**
- * Notarizes one record of a type that is not gated: one entry, and the record is final. Returns when it is committed.
+ * Notarizes one record of a type that is not gated. The record gets one entry and is final. Returns when the entry is
+ * committed.
  */
 export async function notarize(
   deps: WriteDeps,

@@ -9,7 +9,7 @@ import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import { agentIdOf } from '../read/agent-ids.ts'
 import { findFirstOutcome } from './first-outcome.ts'
 
-/** The agent for which a key with the scope `agents:act` acts. */
+/** The agent on whose behalf a key with the scope `agents:act` acts. */
 export type OnBehalfOf = { readonly agent: string; readonly agentId: Uuid }
 
 type AgentDeps = { readonly lookups: Lookups; readonly readPool: Db }
@@ -19,9 +19,9 @@ export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uuid {
 }
 
 /**
- * Returns the agent that a request names; null: it names none. It must be an agent of the caller's ledger, and the
- * key must be allowed to act for others. If the same request succeeded before, a disabled agent is accepted, and the
- * request gets its first answer. Throws ApiError.
+ * Returns the agent that a request names; null: it names none. The agent must belong to the caller's ledger, and the
+ * caller's key must be allowed to act for others. A disabled agent is accepted if the request is a retry that
+ * succeeded before, because the request then gets its first answer. Throws ApiError.
  */
 export async function resolveOnBehalfOf(
   deps: AgentDeps,
@@ -34,7 +34,7 @@ export async function resolveOnBehalfOf(
   return found!
 }
 
-/** Resolves several agents. `members`: members of the problem document if that agent is at fault. */
+/** Resolves several agents. `members`: members of the problem document for the case that this agent is refused. */
 export async function resolveAllOnBehalfOf(
   deps: AgentDeps,
   caller: Caller,
@@ -51,9 +51,9 @@ export async function resolveAllOnBehalfOf(
 }
 
 /**
- * Returns the performer of a record: an agent of the ledger, or of a ledger that the record is shared with. Only that
- * other ledger knows its agents. As in resolveOnBehalfOf, a disabled agent is accepted on a retry. Throws
- * `unknown_agent`, `agent_disabled`, `performer_not_shared`.
+ * Returns the performer of a record: an agent of the ledger, or of a ledger that the record is shared with. A remote
+ * agent is not looked up, because only its own ledger knows it. As in resolveOnBehalfOf, a disabled agent is accepted
+ * on a retry. Throws `unknown_agent`, `agent_disabled`, `performer_not_shared`.
  */
 export async function resolvePerformer(
   deps: AgentDeps,

@@ -5,15 +5,15 @@ import type { TypeRegistry, Validity } from '../../ledgers/types/type-registry.t
 import type { Uuid } from '../../proof/ids.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 
-/** Ledger whose types are used, and to which compiling and validating are charged. */
+/** The ledger whose types are used. The time for compiling and validating is taken from this ledger's share. */
 type TypeLedger = { readonly ledger: string; readonly ledgerId: Uuid }
 
 export type TypeDeps = { readonly types: TypeRegistry }
 type Members = Record<string, unknown>
 
 /**
- * Returns the type of this name. No promise for a built-in type: most records have one, and nothing needs to be
- * awaited. Throws `unknown_type`.
+ * Returns the type of this name. For a built-in type the result is not a promise, because most records have a
+ * built-in type and nothing needs to be awaited. Throws `unknown_type`.
  */
 export function getType(
   deps: TypeDeps,
@@ -37,8 +37,8 @@ export function getNotarizable(
 }
 
 /**
- * Throws `agent_signature_required` if the type demands an envelope that the agent has signed, and the request has
- * none.
+ * Throws `agent_signature_required` if the type requires an envelope that the agent signed and the request has no
+ * envelope.
  */
 export function requireAgentSigned(
   { name, agentSigned }: RecordType,
@@ -64,7 +64,7 @@ function requireNotarizable(type: RecordType, members: Members): RecordType {
 
 /**
  * Throws `payload_invalid` if the payload does not match its type. Returns a promise if the ledger must wait for its
- * share, and nothing if the type accepts any object.
+ * share of time. Returns nothing if the type accepts any object.
  */
 export function verifyPayload(
   deps: TypeDeps,
@@ -83,8 +83,8 @@ export function verifyPayload(
 }
 
 /**
- * Validates like verifyPayload while a batch is built. Built-in schemas are cheap for each byte, so the ledger's
- * share is not charged.
+ * Validates a payload while a batch is built, as verifyPayload does. The time is not taken from the ledger's share,
+ * because built-in schemas need little time for each byte.
  */
 export function verifyBuiltIn(
   type: RecordType,
@@ -98,7 +98,7 @@ export function verifyBuiltIn(
     throw new Error(`the schema of ${type.name} must be cheap for every document`)
 }
 
-/** Validates evidence like verifyPayload. Throws `evidence_invalid`. */
+/** Validates evidence as verifyPayload validates a payload. Throws `evidence_invalid`. */
 export function verifyEvidence(
   deps: TypeDeps,
   ledger: TypeLedger,
@@ -108,7 +108,7 @@ export function verifyEvidence(
   return verifyDocument(deps, ledger, { type, code: 'evidence_invalid', schema: type.evidence }, evidence)
 }
 
-/** `value`: read only if there is a schema, because for a large document it is parsed then. */
+/** `value`: is read only if there is a schema, because reading it may parse a large document. */
 type Document = { readonly value: unknown; readonly canonical: string }
 type JsonDocument = Document & { readonly value: JsonValue }
 type Expected = {
@@ -134,7 +134,10 @@ function refuseInvalid(expected: Expected, found: Validity, members: Members): v
   if (found.outcome === 'invalid') throw invalid(expected, found, members)
 }
 
-/** The error contains no value of the document: problem documents end up in logs, where documents must not be. */
+/**
+ * Returns the error for an invalid document. The error contains no value of the document, because problem documents
+ * end up in logs, where the content of documents must not be.
+ */
 function invalid(
   { type, code }: Pick<Expected, 'type' | 'code'>,
   { message, path }: Extract<Validity, { outcome: 'invalid' }>,

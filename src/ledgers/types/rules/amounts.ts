@@ -2,12 +2,15 @@ import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { type Decimal, decimalOf, parseDecimal } from '../schema/exact-decimal.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'
 
-/** A number, a decimal as a string, or money, which rules compare by size. Only money has a `currency`. */
+/**
+ * A number, a decimal as a string, or an amount of money. Rules compare such values by size. Only money has a
+ * `currency`.
+ */
 export type Amount = { readonly decimal: Decimal; readonly currency: string | null }
 
 const CURRENCY = /^[A-Z]{3}$/
 
-/** Returns null if the value is no amount. */
+/** Parses an amount. Returns null if the value is not an amount. */
 export function parseAmount(value: JsonValue): Amount | null {
   const decimal = parseNumber(value)
   if (decimal) return { decimal, currency: null }
@@ -19,7 +22,10 @@ function parseNumber(value: JsonValue): Decimal | null {
   return typeof value === 'string' ? parseDecimal(value) : null
 }
 
-/** Parses `{amount, currency}`. Other members are refused, because their meaning (a unit, a tax) is unknown. */
+/**
+ * Parses `{amount, currency}`. Returns null if there are other members, because they may change the meaning of the
+ * amount (a unit, a tax).
+ */
 export function parseMoney(value: JsonObject): Amount | null {
   if (!Object.hasOwn(value, 'amount') || !Object.hasOwn(value, 'currency')) return null
   const { amount, currency } = value

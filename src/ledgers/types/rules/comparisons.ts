@@ -11,8 +11,8 @@ import type { ComparedValue } from './document-values.ts'
 import type { Operator, Tolerance } from './rule.ts'
 
 /**
- * Reasons why a rule fails, by precedence. They are signed: at most 20 characters each, or 256 of them would not fit
- * into an envelope.
+ * Reasons why a rule fails. If several apply, the first one is used. They are signed, so each has at most 20
+ * characters: 256 of them must fit into an envelope.
  */
 export const RULE_CODES = [
   'expected_erased',
@@ -33,14 +33,14 @@ export const RULE_CODES = [
 
 export type RuleCode = (typeof RULE_CODES)[number]
 
-/** Returns the reason of a failure; null if the rule passes. `tolerance`: for `within`. */
+/** Returns the reason of a failure; null if the rule passes. `tolerance`: only for `within`, otherwise null. */
 type Comparison = (
   expected: ComparedValue,
   actual: ComparedValue,
   tolerance: Tolerance | null,
 ) => RuleCode | null
 
-/** Comparison of each operator, for two values that exist. */
+/** The comparison of each operator. It is called only if both values exist. */
 export const COMPARISONS: Readonly<Record<Operator, Comparison>> = {
   equals: compareEqual,
   atMost: ofAmounts((expected, actual) => compareDecimals(actual, expected) <= 0, 'above_maximum'),
@@ -60,7 +60,10 @@ function compareEqual(expected: ComparedValue, actual: ComparedValue): RuleCode 
   return currency && other && currency !== other ? 'currency_differs' : 'not_equal'
 }
 
-/** Compares money with money of the same currency, and other amounts with each other. */
+/**
+ * Returns a comparison of amounts. Money is compared only with money of the same currency, and other amounts only
+ * with each other.
+ */
 function ofAmounts(
   holds: (expected: Decimal, actual: Decimal, tolerance: Tolerance | null) => boolean,
   code: RuleCode,
@@ -73,7 +76,7 @@ function ofAmounts(
   }
 }
 
-/** Returns whether `actual` is within the tolerance, bounds included. */
+/** Returns whether the difference between `actual` and `expected` is at most the tolerance. */
 function isWithin(expected: Decimal, actual: Decimal, tolerance: Tolerance | null): boolean {
   const { measure, limit } = tolerance!
   const decimal = parseDecimal(limit)!
@@ -81,7 +84,10 @@ function isWithin(expected: Decimal, actual: Decimal, tolerance: Tolerance | nul
   return compareDecimals(absolute(subtractDecimals(actual, expected)), most) <= 0
 }
 
-/** Compares times. They have one spelling of a fixed length, so their text order is their time order. */
+/**
+ * Returns a comparison of times. Every time has the same spelling and length, so the order of the texts is the order
+ * of the times.
+ */
 function ofTimes(holds: (expected: string, actual: string) => boolean, code: RuleCode): Comparison {
   return ({ value: expected }, { value: actual }) => {
     if (!isTime(expected)) return 'expected_type'

@@ -12,27 +12,27 @@ type Outcome = 'pass' | 'fail'
 type RuleOutcome = { readonly id: string; readonly outcome: Outcome; readonly code?: RuleCode }
 
 export type Judgement = {
-  /** `pass` if every rule passes, also if there are none. */
+  /** `pass` if every rule passes, or if there are no rules. */
   readonly outcome: Outcome
-  /** In the order of the type's rules, with a reason for each failure. */
+  /** Outcomes of the rules, in the order of the type. Each failure has a reason. */
   readonly rules: readonly RuleOutcome[]
   /** Values that the rules compared, for the document beside the entry. */
   readonly values: JsonValue
 }
 
-/** A document is null if it was erased. */
+/** Input of a judgement. `payload` and `evidence` are null if they were erased. */
 type Documents = {
   readonly payload: JsonValue | null
   readonly evidence: JsonValue | null
-  /** null: the tolerances of the type apply. */
+  /** null: the record sets no tolerances, so those of the type apply. */
   readonly tolerances: Tolerances | null
 }
 
 /**
- * Judges a completion by a type's rules. Never throws because of the documents, and executes nothing.
+ * Judges a completion by a type's rules. No document can make it throw, and nothing from a document is executed.
  *
- * The type and the documents may be hostile: 256 rules that each compare two whole documents of 64 KiB take at most
- * 13 ms of CPU (test/ledgers/types/judge-hostile.test.ts). Four usual rules take 15 µs.
+ * The type and the documents may be hostile. With 256 rules that each compare two whole documents of 64 KiB, it takes
+ * at most 13 ms of CPU (test/ledgers/types/judge-hostile.test.ts). Four usual rules take 15 µs.
  */
 export function judge(rules: readonly Rule[], { payload, evidence, tolerances }: Documents): Judgement {
   const texts = new CanonicalTexts()

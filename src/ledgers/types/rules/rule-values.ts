@@ -5,7 +5,7 @@ import { RULE_VALUE_BYTES_MAX } from '../limits.ts'
 import { ComparedValue } from './document-values.ts'
 import type { Tolerance } from './rule.ts'
 
-/** The value at a rule's path, or why it is absent. */
+/** The value at a rule's path. `erased`, `missing`: why there is none. */
 export type Found = ComparedValue | 'erased' | 'missing'
 
 type Compared = {
@@ -17,13 +17,13 @@ type Compared = {
 
 const SIDES = ['expected', 'actual'] as const
 
-/** Leaves room for the array and the object around each value. */
+/** Two levels less than the limit, because an array and an object surround each value. */
 const VALUE_DEPTH_MAX = JSON_DEPTH_MAX - 2
 
 /**
- * Returns the document of compared values: a member for each rule, in order, without absent values. The document must
- * meet the usual limits of size and depth. So a long or deep value is replaced by its size, and if the rest is still
- * too large, the longest remaining values are too.
+ * Returns the document of compared values. It has one element for each rule, in order, without absent values. The
+ * document must meet the usual limits of size and depth. So a value that is too long or too deep is replaced by its
+ * size. If the document is still too large, the longest remaining values are replaced too.
  */
 export function valuesOf(compared: readonly Compared[]): JsonValue {
   const members = compared.map((rule) => ({ rule, value: withoutValues(rule) }))
@@ -41,7 +41,10 @@ export function valuesOf(compared: readonly Compared[]): JsonValue {
   return members.map(({ value }) => value)
 }
 
-/** 256 of these have less than 53 KiB: an id of 63 characters, two sizes, a tolerance of 61 digits. */
+/**
+ * Returns a rule's element without its values. 256 of these take less than 53 KiB: each has an id of 63 characters,
+ * two sizes, and a tolerance of 61 digits.
+ */
 function withoutValues({ id, expected, actual, tolerance }: Compared): JsonObject {
   return {
     id,

@@ -9,8 +9,8 @@ import { MEASURES, type Operator, type Rule, type Tolerance } from './rule.ts'
 import { isTolerance } from './tolerances.ts'
 
 /*
- * Rules compare one value of the evidence, `actual`, with one of the payload, `expected`, or with a constant,
- * `value`. This file parses a type's rules; judge.ts evaluates them.
+ * Parser of a type's rules; judge.ts evaluates them. A rule compares one value of the evidence, `actual`, with one
+ * value of the payload, `expected`, or with a constant, `value`.
  */
 
 const AMOUNT = 'a number, a decimal as a string, or {"amount","currency"}'
@@ -88,7 +88,10 @@ class RuleReader {
     return { tolerance, toleranceMax: limit }
   }
 
-  /** Reads a member that is an object with a single member, a decimal ≥ 0 as a string. */
+  /**
+   * Reads a member whose value is an object such as `{"percent":"5"}`: one member, whose value is a decimal ≥ 0 as a
+   * string.
+   */
   #measured<N extends string>(name: string, measures: readonly N[]): { measure: N; limit: string } {
     const value = this.#rule[name]
     const [measure, ...more] = value !== undefined && isJsonObject(value) ? Object.keys(value) : []
@@ -108,7 +111,7 @@ class RuleReader {
     return Object.hasOwn(this.#rule, name)
   }
 
-  /** Adds the rule's id, so that the author of two hundred rules need not count. */
+  /** Makes an error that names the rule by its id, so that the author of two hundred rules need not count them. */
   #error(path: readonly string[], detail: string): SchemaError {
     const id = this.#has('id') ? this.#rule['id']! : null
     return new SchemaError([...this.#path, ...path], isRuleId(id) ? `rule ${id}: ${detail}` : detail)

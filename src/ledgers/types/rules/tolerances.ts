@@ -8,7 +8,10 @@ import { formatPointer } from '../schema/json-pointer.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'
 import type { Rule, Tolerance } from './rule.ts'
 
-/** Tolerances that a record sets instead of its type's: the given value, the stored text, and a map by rule id. */
+/**
+ * Tolerances that a record sets instead of the tolerances of its type. `value`: as given. `canonical`: the stored
+ * text.
+ */
 export type Tolerances = {
   readonly value: JsonObject
   readonly canonical: string
@@ -20,8 +23,9 @@ export function isTolerance(value: JsonValue): value is string {
 }
 
 /**
- * Parses `tolerances`: `{"<rule id>":{"percent":"5"}}`. Records may set them for rules that the type marks, up to the
- * type's maximum. A record may be stricter than its type. Throws `invalid_request` with `path`, below /tolerances.
+ * Parses `tolerances`: `{"<rule id>":{"percent":"5"}}`. A record may set tolerances only for rules that the type
+ * marks, up to the type's maximum. They may also be stricter than the type's. Throws `invalid_request` with a `path`
+ * below /tolerances.
  */
 export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): Tolerances {
   if (!isJsonObject(tolerances)) throw refused([], 'must be an object whose names are ids of rules')
@@ -37,7 +41,7 @@ export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): 
   return { value: tolerances, canonical, byRule }
 }
 
-/** Returns the canonical text. Throws `invalid_request` if it is too large. */
+/** Returns the canonical text of tolerances. Throws `invalid_request` if it is too large. */
 export function canonicalTolerances(tolerances: object): string {
   const canonical = canonicalize(tolerances as JsonObject)
   const bytes = Buffer.byteLength(canonical)

@@ -19,7 +19,10 @@ function count(keyword: string, holds: (n: number, limit: number) => boolean, mu
   }
 }
 
-/** Compares by canonical text, in one pass. Comparing all pairs would take 5 × 10^8 comparisons for a full document. */
+/**
+ * Compiles uniqueItems. Items are compared by their canonical texts in one pass. Comparing all pairs would take 5 ×
+ * 10^8 comparisons for a full document.
+ */
 function compileUniqueItems(schema: JsonObject): Check {
   if (schema['uniqueItems'] === false) return () => null
   return (value, meter) => {
@@ -74,7 +77,7 @@ export function compileItems(schema: JsonObject, compiling: Compiling): Check | 
   }
 }
 
-/** MUST run after every other keyword of its schema. */
+/** Compiles unevaluatedItems. The check MUST run after the checks of all other keywords of the schema. */
 export function compileUnevaluatedItems(_: JsonObject, compiling: Compiling): Check {
   const check = compiling.subschema('unevaluatedItems')
   return (value, meter, seen) => {

@@ -14,8 +14,8 @@ import type { Pattern } from './pattern.ts'
 import { isJsonObject } from './schema-keywords.ts'
 
 /*
- * Keywords for members of objects. Only own members count: `__proto__` and `constructor` are ordinary names, and an
- * object has them only if its text does.
+ * Keywords for members of objects. Only own members count. So an object has a member `__proto__` or `constructor`
+ * only if its JSON text has it.
  */
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check
@@ -101,8 +101,8 @@ function compileDependentSchemas(schema: JsonObject, compiling: Compiling): Chec
 type NamedChecks = ReadonlyMap<string, Check>
 
 /**
- * Compiles properties, patternProperties and additionalProperties together. The last applies to members that the
- * others have not checked.
+ * Compiles properties, patternProperties and additionalProperties together. additionalProperties applies to members
+ * that the other two have not checked.
  */
 export function compileMembers(schema: JsonObject, compiling: Compiling): Check | null {
   const named: NamedChecks = new Map(
@@ -155,7 +155,7 @@ function checkMember(
   return found
 }
 
-/** MUST run after every other keyword of its schema. */
+/** Compiles unevaluatedProperties. The check MUST run after the checks of all other keywords of the schema. */
 export function compileUnevaluatedMembers(_: JsonObject, compiling: Compiling): Check {
   const check = compiling.subschema('unevaluatedProperties')
   return (value, meter, seen) => {

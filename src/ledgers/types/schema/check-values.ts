@@ -44,8 +44,8 @@ function compileType(schema: JsonObject): Check {
 }
 
 /**
- * Compiles enum and const. Equal values have equal canonical texts, so one look-up replaces a comparison with each
- * value.
+ * Compiles enum and const. Equal values have equal canonical texts, so one look-up in a set replaces the comparison
+ * with each allowed value.
  */
 function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
   const known = new Set(values.map(equalityText))
@@ -59,8 +59,8 @@ function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
 }
 
 /**
- * Returns the canonical text, and spends steps for it. The steps are spent afterwards, which costs at most one
- * document too much.
+ * Returns the canonical text, and then spends steps for it. Because the steps are spent afterwards, a validation may
+ * exceed its limit by the work for one document.
  */
 export function spendCanonical(value: JsonValue, meter: Meter): string {
   const text = equalityText(value)
@@ -68,7 +68,7 @@ export function spendCanonical(value: JsonValue, meter: Meter): string {
   return text
 }
 
-/** BigInts have up to 650 digits. */
+/** Steps for exact arithmetic, because its BigInts have up to 650 digits. */
 const DECIMAL_STEPS = 200
 
 function compileMultipleOf(schema: JsonObject): Check {
@@ -112,7 +112,7 @@ function countCodePoints(text: string): number {
   return count
 }
 
-/** 0xdc00 to 0xdfff without their last ten bits. */
+/** The high six bits of all low surrogates, 0xdc00 to 0xdfff. */
 const LOW_SURROGATES = 0x37
 
 function compilePattern(schema: JsonObject, compiling: Compiling): Check {
@@ -133,7 +133,7 @@ function compileFormat(schema: JsonObject): Check {
   }
 }
 
-/** Some formats read a text several times. */
+/** Spends steps for checking a format. Some formats read a text several times. */
 function spendFormat(meter: Meter, text: string): void {
   spendText(meter, 4 * text.length)
 }

@@ -2,19 +2,19 @@ import type { JsonValue } from './json.ts'
 import type { Meter } from './meter.ts'
 import type { Pattern } from './pattern.ts'
 
-/** A fault of a value: the keyword that refuses it, and the place. */
+/** A fault of a value: the keyword that refuses the value, and the path of the value. */
 export type Fault = {
   readonly keyword: string
-  /** Describes what the schema requires, and contains nothing of the value. */
+  /** States what the schema requires. It contains nothing from the value. */
   readonly message: string
-  /** Path from the value outwards: each check appends the name that it entered. */
+  /** Path from the faulty value outwards. Each surrounding check appends the name of the member that it checked. */
   readonly path: string[]
 }
 
 /**
- * Checks one keyword, or one schema, on a value. Returns null if the value is valid. `seen`: collects the members and
- * items that were checked, if a surrounding unevaluated… keyword needs them. After a fault, the notes MUST NOT be
- * used.
+ * Checks a value by one keyword or one schema. Returns null if the value is valid. `seen`: collects the members and
+ * items that were checked; null: no surrounding unevaluated… keyword needs them. After a fault, the content of `seen`
+ * MUST NOT be used.
  */
 export type Check = (value: JsonValue, meter: Meter, seen: EvaluatedMembers | null) => Fault | null
 
@@ -36,7 +36,7 @@ export class EvaluatedMembers {
 /** Cost of adding a member or an item to a set. */
 export const STEPS_PER_NOTE = 12
 
-/** What a keyword needs of the surrounding schema when it is compiled. */
+/** What a keyword can use from the surrounding schema when it is compiled. */
 export type Compiling = {
   /** Returns the check of the subschema at this path below the schema. */
   subschema(...path: string[]): Check
@@ -53,7 +53,7 @@ export function inside(found: Fault, segment: string): Fault {
   return found
 }
 
-/** For work that reads each character once, or hashes it. */
+/** Characters per step, for work that reads or hashes each character once. */
 const CHARS_PER_STEP = 4
 
 export function spendText(meter: Meter, chars: number): void {

@@ -1,22 +1,25 @@
 /**
- * The value digits × 10^exponent. A decimal made of a text or a number has no trailing zeros in its digits, so equal
- * decimals have equal members.
+ * The value digits × 10^exponent. A decimal that was made from a text or a number has no trailing zeros in `digits`,
+ * so equal decimals have equal members.
  *
- * Size: texts have up to 60 digits, numbers up to 17 with an exponent of -340 to 308. So the largest decimal, a
- * difference of two numbers at one exponent, has about 650 digits: 2 µs, whatever they are.
+ * Texts have up to 60 digits. Numbers have up to 17 digits and an exponent of -340 to 308. So the largest decimal, a
+ * difference of two numbers brought to one exponent, has about 650 digits, and every operation takes at most 2 µs.
  */
 export type Decimal = { readonly digits: bigint; readonly exponent: number }
 
 const DECIMAL = /^(-?(?:0|[1-9]\d{0,29}))(?:\.(\d{1,30}))?$/
 const ZERO: Decimal = { digits: 0n, exponent: 0 }
 
-/** Parses up to 30 digits before and after the point, no exponent; null for other texts. */
+/** Parses up to 30 digits before and after the point, without an exponent. Returns null for other texts. */
 export function parseDecimal(text: string): Decimal | null {
   const match = DECIMAL.exec(text)
   return match && fromDigits(match[1]!, match[2] ?? '', 0)
 }
 
-/** Returns a finite number as the shortest decimal that reads back as the number, as in its canonical text. */
+/**
+ * Returns a finite number as the shortest decimal from which the number can be read again. It has the same digits as
+ * the number's canonical text.
+ */
 export function decimalOf(value: number): Decimal {
   const [mantissa, power] = value.toExponential().split('e') as [string, string]
   const [whole, fraction = ''] = mantissa.split('.') as [string, string?]
@@ -31,7 +34,7 @@ function fromDigits(whole: string, fraction: string, power: number): Decimal {
   return { digits: BigInt(text.slice(0, end)), exponent: power - fraction.length + text.length - end }
 }
 
-/** Returns a number below, equal to or above 0, like `a` compared with `b`. */
+/** Compares two decimals. Returns a number that is below 0 if a < b, 0 if a = b, and above 0 if a > b. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   const { digits } = subtractDecimals(a, b)
   return digits < 0n ? -1 : digits > 0n ? 1 : 0
@@ -42,7 +45,7 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   return { digits: scaled(a, exponent) - scaled(b, exponent), exponent }
 }
 
-/** Returns `percent` hundredths of `a`. */
+/** Returns `percent` percent of `a`. */
 export function percentOf(percent: Decimal, a: Decimal): Decimal {
   return { digits: percent.digits * a.digits, exponent: percent.exponent + a.exponent - 2 }
 }
@@ -52,8 +55,8 @@ export function absolute({ digits, exponent }: Decimal): Decimal {
 }
 
 /**
- * Returns whether `value` is a whole multiple of `divisor`, as decimals: 0.3 is a multiple of 0.1, which a division
- * of doubles denies.
+ * Returns whether `value` is a whole multiple of `divisor`, computed as decimals. For example, 0.3 is a multiple of
+ * 0.1, although a division of doubles says that it is not.
  */
 export function isMultiple(value: number, divisor: number): boolean {
   const a = decimalOf(value)

@@ -4,8 +4,8 @@ export type JsonObject = { readonly [name: string]: JsonValue }
 
 /**
  * Returns a text that is the same for equal values, whatever the order of their members (JSON Schema Core, section
- * 4.2.2). Uses loops and concatenation: a hostile schema renders the same value at every depth, and `map` and `join`
- * took four times as long.
+ * 4.2.2). The code uses loops and concatenation, because `map` and `join` took four times as long, and a hostile
+ * schema can make it render the same value at every depth.
  */
 export function equalityText(value: JsonValue): string {
   if (typeof value === 'string') return JSON.stringify(value)

@@ -2,8 +2,9 @@
 export class TooCostly extends Error {}
 
 /**
- * Counts the steps of one validation. A step is about 10 ns of work (5 to 18 measured). A loop over a value or a
- * schema MUST spend steps in proportion, before or while it runs, because an attacker may have written both.
+ * Counts the steps of one validation. A step is about 10 ns of work (5 to 18 ns were measured). A loop over a value
+ * or a schema MUST spend a proportional number of steps, before or while it runs, because an attacker may have
+ * written value and schema.
  */
 export class Meter {
   #left: number

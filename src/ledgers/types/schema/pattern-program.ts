@@ -6,10 +6,10 @@ type AtomTest = (codePoint: number) => boolean
 /**
  * A pattern as an automaton. Instruction i is `ops[i]`:
  *
- * - ATOM takes a code point that atom `left[i]` matches, and continues at i + 1.
- * - SPLIT continues at `left[i]` and `right[i]`.
- * - An assertion continues at i + 1 if it is true here, or ends the thread.
- * - MATCH is the end.
+ * - ATOM consumes a code point that the atom `left[i]` matches, and continues at i + 1.
+ * - SPLIT continues at both `left[i]` and `right[i]`.
+ * - An assertion continues at i + 1 if it is true at this position. Otherwise this path ends.
+ * - MATCH is the end: the text matches.
  */
 export type PatternProgram = {
   readonly ops: Uint8Array
@@ -33,7 +33,10 @@ const OP_OF_ASSERTION: Readonly<Record<Assertion, number>> = {
   'no word edge': NO_WORD_EDGE,
 }
 
-/** Compiles a pattern. Throws PatternError if it has more than `instructionsMax` with its repetitions written out. */
+/**
+ * Compiles a pattern. Throws PatternError if it has more than `instructionsMax` instructions, with its repetitions
+ * written out.
+ */
 export function compileProgram(root: PatternNode, instructionsMax: number): PatternProgram {
   const writer = new ProgramWriter(instructionsMax)
   writer.write(root)
@@ -95,8 +98,8 @@ class ProgramWriter {
   }
 
   /**
-   * Writes repetitions out: x{2,4} is x x (x (x)?)?. A node without instructions, such as (?:){9999}, is written
-   * once.
+   * Writes repetitions out: x{2,4} becomes x x (x (x)?)?. If the node has no instructions, such as (?:){9999}, it is
+   * written only once.
    */
   #writeRepeat({ node, min, max }: PatternNode & { kind: 'repeat' }): void {
     for (let i = 0; i < min; i++) {
@@ -109,8 +112,8 @@ class ProgramWriter {
   }
 
   /**
-   * Puts a second SPLIT at the loop's end instead of a jump to its beginning. This saves one step per character of a
-   * long text.
+   * Writes a loop with a second SPLIT at its end instead of a jump to its beginning. This saves one step for each
+   * character of a long text.
    */
   #writeLoop(node: PatternNode): void {
     const enter = this.#emit(SPLIT)
@@ -153,7 +156,10 @@ class ProgramWriter {
 
 const ASCII_END = 128
 
-/** V8 decides which code points a class contains. With a single code point there is no backtracking. */
+/**
+ * Returns a test by V8's regular expressions, because V8 knows which code points a class contains. The test sees a
+ * single code point, so there is no backtracking.
+ */
 function classTest(text: string): AtomTest {
   const pattern = new RegExp(`^(?:${text})$`, 'u')
   const ascii = Array.from({ length: ASCII_END }, (_, code) => pattern.test(String.fromCharCode(code)))

@@ -1,13 +1,13 @@
 /*
  * Parses regular expressions of JSON Schema: ECMA-262 with the flag `u`. V8 checks the syntax first, so this parser
- * may rely on it. The parser refuses constructs that cannot become an automaton (look-around, back references,
- * modifiers).
+ * may rely on valid syntax. The parser refuses constructs that cannot become an automaton (look-around, back
+ * references, modifiers).
  */
 
 export type PatternNode =
   /**
-   * `text` is an atom of the pattern, which matches one code point. `literal`: that code point, if the atom matches a
-   * single one.
+   * `text`: an atom of the pattern, which matches one code point. `literal`: this code point, if the atom matches
+   * only one; otherwise null.
    */
   | { readonly kind: 'atom'; readonly text: string; readonly literal: number | null }
   | { readonly kind: 'assertion'; readonly at: Assertion }
@@ -73,7 +73,7 @@ class PatternParser {
       const last = comma === undefined ? Number(min) : max === '' ? Infinity : Number(max)
       repeat = { kind: 'repeat', node, min: Number(min), max: last }
     } else return node
-    // Lazy or greedy makes no difference to whether the text matches.
+    // Lazy and greedy repetitions match the same texts, so the difference is ignored.
     if (this.#pattern[this.#at] === '?') this.#at++
     return repeat
   }
@@ -94,7 +94,7 @@ class PatternParser {
   #readGroup(): PatternNode {
     if (!this.#match(GROUP)) throw new PatternError('must not use lookahead, lookbehind or flags')
     const node = this.readChoice()
-    this.#at++ // the closing bracket, which V8 has checked
+    this.#at++ // skips the closing bracket, which V8 has checked
     return node
   }
 

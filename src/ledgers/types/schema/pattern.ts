@@ -13,18 +13,20 @@ import {
 import { PatternError, parsePattern } from './pattern-syntax.ts'
 
 /**
- * A regular expression that takes time in proportion to text and pattern, whatever both are. All paths through the
- * automaton are followed at once (Thompson 1968). V8 tries one path after another, and may need 2^n of them.
+ * A regular expression whose time is proportional to the lengths of text and pattern, for every text and pattern. All
+ * paths through the automaton are followed at once (Thompson 1968). V8 tries one path after another, and may need 2^n
+ * paths.
  *
- * Rejected: re2js 2.10.0, a port of RE2. A pattern of 48 instructions, `^[ab]*a[ab]{40}[^ab][^ab]`, took it 90 to 200
- * ms for a text of 60,000 characters, and left 9 MB in its cache of states. Neither can be charged or bounded from
- * outside. Here the same text is refused after a known number of steps, and nothing stays in memory.
+ * Rejected alternative: re2js 2.10.0, a port of RE2. For a pattern of 48 instructions, `^[ab]*a[ab]{40}[^ab][^ab]`,
+ * and a text of 60,000 characters, it took 90 to 200 ms and left 9 MB in its cache of states. A caller can neither
+ * measure nor limit this time and memory. This class refuses the same text after a known number of steps and stores
+ * nothing.
  */
 export class Pattern {
   readonly #program: PatternProgram
   readonly #startsAtStart: boolean
 
-  /** Throws PatternError. */
+  /** Compiles a pattern. Throws PatternError. */
   constructor(pattern: string) {
     if (pattern.length > PATTERN_CHARS_MAX) {
       throw new PatternError(`has ${pattern.length} characters; at most ${PATTERN_CHARS_MAX} are allowed`)
@@ -50,17 +52,20 @@ export class Pattern {
   }
 }
 
-/** Cost of setting up a search, in addition to an eighth of a step for each instruction. */
+/** Steps for starting a search. An eighth of a step for each instruction is added. */
 const STEPS_PER_SEARCH = 60
 
-/** Instructions that wait for the next code point, each at most once. */
+/** Instructions that wait for the next code point. Each instruction is listed at most once. */
 class Threads {
   matched = false
   readonly #program: PatternProgram
   readonly #text: string
   #waiting: number[] = []
   #next: number[] = []
-  /** Position at which an instruction was last listed, so that no path is followed twice from one position. */
+  /**
+   * For each instruction: position in the text at which it was last listed. So no path is followed twice from the
+   * same position.
+   */
   readonly #seenAt: Int32Array
   readonly #todo: number[] = []
   #work = 0
@@ -76,7 +81,7 @@ class Threads {
     return this.#waiting.length
   }
 
-  /** Returns the number of instructions visited since the last call. */
+  /** Returns the number of instructions that were visited since the last call, plus one. */
   takeWork(): number {
     const work = this.#work + 1
     this.#work = 0
@@ -87,12 +92,13 @@ class Threads {
     this.#follow(0, at, this.#waiting)
   }
 
-  /** Consumes the code point at `at`, and returns the index after it. */
+  /** Consumes the code point at `at`. Returns the index after it. */
   step(at: number): number {
     const codePoint = this.#text.codePointAt(at)!
     const after = at + (codePoint > 0xffff ? 2 : 1)
     const { ops, left, atoms } = this.#program
-    // Beyond ASCII the test calls V8, at ten times the cost. So it runs once for each atom, not for each instruction.
+    // For code points beyond ASCII the test calls V8, which takes ten times as long. So the test runs only once for
+    // each atom, not for each instruction.
     const known: (boolean | undefined)[] | null = codePoint < 128 ? null : []
     for (const instruction of this.#waiting) {
       const atom = left[instruction]!
@@ -148,7 +154,7 @@ class Threads {
   }
 }
 
-/** ECMA-262 22.2.2.9.3 WordCharacters. NaN, beyond the text, is no word character. */
+/** ECMA-262 22.2.2.9.3 WordCharacters. Beyond the text, `code` is NaN, which is not a word character. */
 function isWord(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) ||

@@ -18,7 +18,7 @@ export type SchemaDocument = {
 
 /**
  * Reads a schema of JSON Schema 2020-12. `base`: its position in the definition, for errors. Throws SchemaError for
- * anything that is not fully supported: an ignored keyword would promise a check that never happens.
+ * everything that is not fully supported. If a keyword were ignored, authors would expect a check that never happens.
  */
 export function readSchema(schema: JsonValue, base: string): SchemaDocument {
   const reader = new SchemaReader(base)
@@ -31,7 +31,7 @@ export function readSchema(schema: JsonValue, base: string): SchemaDocument {
 class SchemaReader implements SchemaDocument {
   readonly subschemas = new Map<string, JsonValue>()
   readonly patterns = new Map<string, Pattern>()
-  /** For each subschema, those that check the same value. */
+  /** For each subschema, the subschemas that check the same value. */
   readonly inPlace = new Map<string, string[]>()
   readonly #base: string
   readonly #anchors = new Map<string, string>()
@@ -45,7 +45,9 @@ class SchemaReader implements SchemaDocument {
     this.readSubschema(schema, [], null)
   }
 
-  /** `around`: the subschema that checks the same value. */
+  /**
+   * Reads a subschema. `around`: pointer of the surrounding subschema if that checks the same value; otherwise null.
+   */
   readSubschema(schema: JsonValue, path: string[], around: string | null): void {
     const pointer = formatPointer(path)
     if (this.subschemas.size >= SCHEMA_SUBSCHEMAS_MAX)
@@ -91,7 +93,10 @@ class SchemaReader implements SchemaDocument {
     }
   }
 
-  /** Called when all subschemas were read, because a reference may point forwards. */
+  /**
+   * Resolves all references. Called after all subschemas were read, because a reference may name a subschema that
+   * comes later.
+   */
   resolveReferences(): void {
     for (const { from, reference, path } of this.#references) {
       const target = this.#find(reference)
@@ -126,7 +131,7 @@ function parsePointer(pointer: string): string[] {
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Returns null for a reference to another document. */
+/** Decodes the fragment of a reference. Returns null if the reference names another document. */
 function decodeFragment(reference: string): string | null {
   if (!reference.startsWith('#')) return null
   try {

@@ -11,11 +11,14 @@ import { readSchema, type SchemaDocument } from './read-schema.ts'
 
 export type ValidationResult =
   | { readonly outcome: 'valid' }
-  /** The first fault. `path`: a JSON Pointer into the value, cut at FAULT_PATH_CHARS_MAX. */
+  /**
+   * `path`, `keyword` and `message` describe the first fault. `path`: a JSON Pointer into the value, cut at
+   * FAULT_PATH_CHARS_MAX.
+   */
   | { readonly outcome: 'invalid'; readonly path: string; readonly keyword: string; readonly message: string }
-  /** The validation used up its own steps. */
+  /** The validation needed more steps than are allowed for a document of this length. */
   | { readonly outcome: 'too costly' }
-  /** The validation used up the caller's steps, and may be repeated with more. */
+  /** The validation needed more steps than the caller allowed. The caller may repeat it with more steps. */
   | { readonly outcome: 'unfinished' }
 
 export type SchemaSource = { readonly text: string; readonly base: string }
@@ -23,19 +26,22 @@ export type SchemaSource = { readonly text: string; readonly base: string }
 /**
  * A compiled JSON Schema (2020-12). A tenant wrote the schema, and tenants send the values.
  *
- * Both may be hostile, and all tenants share the thread. So no code is generated, as ajv would
- * (docs/decisions/0007-schemas-are-interpreted.md): a schema becomes closures that each spend steps for their work. A
- * validation that has used up its steps ends, whatever the schema. Stack: in-place.ts limits nested subschemas for
- * one value, JSON_DEPTH_MAX limits values.
+ * Schema and values may be hostile, and all tenants share the thread. So no code is generated, as ajv would do
+ * (docs/decisions/0007-schemas-are-interpreted.md). Instead a schema becomes closures, and each of them spends steps
+ * for its work. When the steps are used up, the validation ends, whatever the schema is. The stack is limited too:
+ * in-place.ts limits nested subschemas for one value, and JSON_DEPTH_MAX limits the depth of values.
  */
 export class Schema {
   readonly #check: Check
-  /** Approximate memory of the compiled schema. */
+  /** Approximate memory that the compiled schema takes, in bytes. */
   readonly bytes: number
-  /** JSON text that it was compiled from, and its position. Another thread compiles it from these. */
+  /**
+   * JSON text from which the schema was compiled, and its position in the definition. Another thread compiles the
+   * schema from these.
+   */
   readonly source: SchemaSource
 
-  /** `base`: position in the definition, for errors. Throws SchemaError. */
+  /** Compiles a schema. `base`: its position in the definition, for errors. Throws SchemaError. */
   constructor(schema: JsonValue, base: string) {
     const document = readSchema(schema, base)
     this.source = { text: JSON.stringify(schema), base }
@@ -48,8 +54,8 @@ export class Schema {
   }
 
   /**
-   * Validates a value. `bytes`: length of its JSON text, which limits the cost. `stepsMax`: steps that the caller
-   * allows.
+   * Validates a value. `bytes`: length of the value's JSON text, which determines how many steps are allowed.
+   * `stepsMax`: steps that the caller allows.
    */
   validate(value: JsonValue, bytes: number, stepsMax = Number.POSITIVE_INFINITY): ValidationResult {
     const allowed = VALIDATION_STEPS_BASE + VALIDATION_STEPS_PER_BYTE * bytes
@@ -68,7 +74,10 @@ function invalid({ path, keyword, message }: Fault): ValidationResult {
   return { outcome: 'invalid', path: shortPointer(path.toReversed()), keyword, message }
 }
 
-/** Cuts the pointer: the caller chose the member names, which may be as long as a document. */
+/**
+ * Returns a JSON Pointer, cut at the limit. The caller chose the names of members, which may be as long as a
+ * document.
+ */
 function shortPointer(segments: readonly string[]): string {
   let chars = 0
   const end = segments.findIndex((segment) => {
@@ -81,7 +90,7 @@ function shortPointer(segments: readonly string[]): string {
 const COMPILERS = { ...VALUE_KEYWORDS, ...MEMBER_KEYWORDS, ...ITEM_KEYWORDS, ...LOGIC_KEYWORDS }
 const STEPS_PER_SCHEMA = 4
 const BYTES_PER_SUBSCHEMA = 1_024
-/** Includes the tables of characters that atoms match. */
+/** Approximate memory of an instruction, including the table of characters that an atom matches. */
 const BYTES_PER_INSTRUCTION = 256
 
 class Compiler {
@@ -95,7 +104,7 @@ class Compiler {
 
   compileAll(): Check {
     const root = this.#checkOf('')
-    // In a loop, not recursively: a chain of references may be as long as the schema.
+    // A loop is used instead of recursion, because a chain of references may be as long as the schema.
     for (let next = this.#uncompiled.pop(); next !== undefined; next = this.#uncompiled.pop()) {
       this.#checks.get(next)!.check = this.#compile(next)
     }
@@ -156,8 +165,8 @@ function all(checks: readonly Check[]): Check {
 }
 
 /**
- * Gives a schema with an unevaluated… keyword its own notes: from its own keywords, and from schemas that they apply
- * to the same value.
+ * Returns a check that collects the seen members and items of a schema with an unevaluated… keyword. It collects them
+ * from the schema's own keywords, and from schemas that these keywords apply to the same value.
  */
 function noting(check: Check): Check {
   return (value, meter, outer) => {

@@ -3,10 +3,10 @@ import { Schema, type SchemaSource, type ValidationResult } from './schema.ts'
 
 type ValidationInput = { readonly source: SchemaSource; readonly document: string }
 
-/** Schema of the previous call: the documents of a batch follow each other. */
+/** Schema of the previous call. It is cached, because the documents of a batch are validated one after another. */
 let compiled: { readonly text: string; readonly schema: Schema } | null = null
 
-/** Validates a document in a thread, by its canonical text. `ms`: duration. */
+/** Validates a document in a thread. `document`: its canonical text. `ms`: duration of the validation. */
 export function validateText({ source, document }: ValidationInput): {
   readonly found: ValidationResult
   readonly ms: number

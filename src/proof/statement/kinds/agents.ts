@@ -11,7 +11,7 @@ const AGENT = {
 
 /** Agents, and the keys with which they sign for themselves. */
 export const AGENT_KINDS = {
-  // `system` too, because the operator registers a ledger's first agent.
+  // `system` may make it too, because the operator registers a ledger's first agent.
   'agent-registered': {
     ...AGENT,
     system: true,
@@ -23,7 +23,7 @@ export const AGENT_KINDS = {
     follow: ({ actors }, { subjects: [{ name, sha256 }] }, { atMs }) =>
       actors.disableAgent(name, sha256, atMs),
   },
-  // For its own keys an agent may also use the scope records:write (ledger/actors.ts).
+  // For its own key, an agent may use the scope records:write instead (ledger/actors.ts).
   'agent-key-registered': {
     subjects: ['agt'],
     scope: 'agents:manage',

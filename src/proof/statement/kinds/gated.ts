@@ -23,14 +23,14 @@ const signal = (...decisions: string[]) =>
 
 const COMPLETION = extend(LATER, { completion: idOf('cmp') })
 
-/** Common columns of steps. A step is an event of its record, so its peers receive it. */
+/** Columns that all steps have. A step is an event of its record, so the peers of the record receive it. */
 const STEP = { records: 'moves', receivedBy: 'entry-received', travelsWith: 'record' } as const
 const BY_KEY = { scope: 'records:write', system: false, agentSigns: true } as const
 
 /**
- * Gated records, by the machine `record`. Steps have no `follow`: `step` checks and changes the record. Its state,
- * version and last leaf change in the same way for all steps (ledger/gated-record.ts). The transitions are in
- * ../machines.ts.
+ * Gated records, by the machine `record`. Steps have no `follow`. Instead, `step` checks the event and changes the
+ * record. State, version and last leaf change in the same way for all steps (ledger/gated-record.ts). The transitions
+ * are in ../machines.ts.
  */
 export const GATED_KINDS = {
   'record-created': {
@@ -105,7 +105,7 @@ export const GATED_KINDS = {
   'verdict-rendered': {
     ...STEP,
     ...BY_KEY,
-    // `system` too, because the worker judges for an `auto` gate.
+    // `system` may make it too, because the worker judges for an `auto` gate.
     system: true,
     subjects: ['rec', 'cmp', 'reason?'],
     fields: extend(COMPLETION, {
@@ -156,7 +156,7 @@ export const GATED_KINDS = {
     events: ['revision.requested'],
     step: (record, _event, fields) => {
       verifyPrincipal(record, fields)
-      // With an `auto` gate the worker judges at once, so nobody can request a revision before.
+      // If the gate is `auto`, the worker judges at once, so nobody has time to request a revision.
       if (record.gate === 'auto' || record.revisions === record.maxRevisions) {
         throw new ProofError(
           'transition_refused',
@@ -200,7 +200,7 @@ function refuseRemotePerformer({ ledger, performer, share }: JsonObject): void {
     throw contradiction(`the record is not shared with its performer ${performer}`)
 }
 
-/** A remote agent acts only through an offer. */
+/** Throws if a remote agent acts without an offer, or if a local agent takes one. */
 function refuseTaken({ ledger, actor, offer }: JsonObject): void {
   const remote = parseRemoteAgent(actor as string)
   const offering = (offer as JsonObject | undefined)?.['ledger']
@@ -225,7 +225,9 @@ function verifyInTime(record: GatedRecord, event: StepEvent): void {
   }
 }
 
-/** A verdict of an `auto` gate follows the rules' outcome and is made by the worker. */
+/**
+ * Verifies the verdict of an `auto` gate. The worker must have made it, and it must follow the outcome of the rules.
+ */
 function verifyAutoVerdict(record: GatedRecord, fields: Members): void {
   verifySystem(fields)
   const agreed = record.outcome === 'pass' ? 'accept' : 'reject'
@@ -244,7 +246,7 @@ function verifyPerformer(record: GatedRecord, fields: Members): void {
   if (partyOf(fields) !== record.performer) throw notEntitled('not the performer', fields)
 }
 
-/** A performer that acts on behalf of another agent would judge its own work. */
+/** Throws if the performer acts on behalf of another agent, because it would judge its own work. */
 function verifyNoPerformer(record: GatedRecord, fields: Members): void {
   if (fields['actor'] === record.performer)
     throw notEntitled('an agent on whose behalf the performer acts', fields)
@@ -254,14 +256,14 @@ function verifySystem(fields: Members): void {
   if (fields['actor'] !== 'system') throw notEntitled('not the worker', fields)
 }
 
-/** Returns the party of the step: the agent in `onBehalfOf`, otherwise the actor. */
+/** Returns the party of the step: the agent in `onBehalfOf`. If there is none, the actor. */
 function partyOf(fields: Members): string {
   return (fields['onBehalfOf'] ?? fields['actor']) as string
 }
 
 /**
- * Returns the party of a step that only agents take. Throws `actor_not_entitled` for `system`, which takes only steps
- * that the rules or the clock decide.
+ * Returns the party of a step that only agents may take. Throws `actor_not_entitled` if the actor is `system`, which
+ * may take only steps that the rules or the clock decide.
  */
 export function agentOf(fields: Members): string {
   if (fields['actor'] === 'system') throw notEntitled('not an agent', fields)

@@ -26,7 +26,8 @@ export const LEDGER_KINDS = {
   },
   'server-key-rotated': {
     ...SYSTEM,
-    // Otherwise a stolen login of a server could introduce its own key for all later entries.
+    // Only the worker may make it. Otherwise a stolen database login of a server could introduce its own key for all
+    // later entries.
     workerOnly: true,
     subjects: ['led'],
     fields: extend(ALWAYS, { newKey: isEnvelopeKey }),
@@ -41,7 +42,7 @@ export const LEDGER_KINDS = {
   },
 } as const satisfies Readonly<Record<string, KindRule>>
 
-/** Throws if the origin, the name of the note key, does not contain the ledger. */
+/** Throws if the origin does not contain the ledger's id. The origin is the name of the note key. */
 function refuseForeignOrigin(predicate: JsonObject): void {
   const origin = (predicate['definition'] as JsonObject)['origin'] as string
   if (!isOrigin(origin, predicate['ledger'] as string)) {

@@ -16,8 +16,9 @@ const change =
     peers.change(peer, kind, seq)
 
 /**
- * Peerings, and entries that ledgers receive from each other. Kinds that other ledgers receive have `receivedBy`.
- * ../kinds.ts adds the member `received`, and LedgerPeers processes it (ledger/peers.ts).
+ * Kinds about peerings, and kinds of entries that receive another ledger's entry. A kind that another ledger receives
+ * has `receivedBy`. For the receiving kinds, ../kinds.ts adds the member `received`, and LedgerPeers processes the
+ * received entry (ledger/peers.ts).
  */
 export const PEER_KINDS = {
   'peer-added': {
@@ -102,7 +103,10 @@ export const PEER_KINDS = {
   },
 } as const satisfies Readonly<Record<string, KindRule>>
 
-/** Each side signs both identities. The invited side names the entry that it answers. */
+/**
+ * Throws if the members of a `peer-added` contradict each other. Each side signs both identities, and the invited
+ * side also names the inviter's entry.
+ */
 function refuseAdded({ ledger, inviter, invited, counterpart }: JsonObject): void {
   const [from, to] = [inviter, invited].map((identity) => (identity as JsonObject)['ledger'])
   if (from === to) throw contradiction(`${from} invites itself`)

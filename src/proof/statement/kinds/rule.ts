@@ -5,19 +5,19 @@ import type { DocumentKind } from '../document-subjects.ts'
 import type { KeyUseName } from '../key-uses.ts'
 
 /*
- * A row of the table of kinds: everything about one kind of entry. It is plain data and three functions. ../kinds.ts
+ * A row of the table of kinds: everything about one kind of entry, as plain data and three functions. ../kinds.ts
  * joins the rows.
  */
 
 /**
  * Form of a subject's name. Only the last subject may be optional.
  *
- * - an id's prefix: an id;
- * - `type`: a record type `name/version`;
- * - `values`: the values that rules compared, `<cmp_…>/values`;
- * - `reason?`: a reason in free text, `<rec_…>/reason`;
- * - `erased`: any erased document;
- * - `entry`: another ledger's entry, `<led_…>/<seq>`.
+ * - the prefix of an id: an id with this prefix
+ * - `type`: a record type `name/version`
+ * - `values`: the values that rules compared, `<cmp_…>/values`
+ * - `reason?`: a reason in free text, `<rec_…>/reason`
+ * - `erased`: any erased document
+ * - `entry`: another ledger's entry, `<led_…>/<seq>`
  */
 export type SubjectRule =
   | Exclude<IdPrefix, 'whk' | 'evt'>
@@ -32,79 +32,82 @@ export type SubjectRule =
 export type Subject = { readonly name: string; readonly sha256: string }
 export type Subjects = readonly [Subject, ...Subject[]]
 
-/** A key in the predicate. `at`: its path, with dots between member names. */
+/** A key in the predicate. `at`: path of the key, with dots between member names. */
 export type GivenKey = { readonly use: KeyUseName; readonly at: string }
 
 export type KindRule = {
-  /** The first subject is what the entry is about. */
+  /** Rules of the subjects. The entry is about the first subject. */
   readonly subjects: readonly [SubjectRule, ...SubjectRule[]]
   readonly fields: Fields
-  /** Scope that an API key needs to make it; null: agents cannot. */
+  /** Scope that an API key needs to make the entry; null: agents cannot make it. */
   readonly scope: string | null
-  /** Whether the server makes it, as `system`. */
+  /** Whether the server may make the entry, as `system`. */
   readonly system: boolean
   /**
-   * Whether an agent may sign it with its own key. Not for entries that share a record: a peer knows only the keys of
-   * servers.
+   * Whether an agent may sign the entry with its own key. Entries that share a record must not be signed so, because
+   * a peer knows only the keys of servers.
    */
   readonly agentSigns?: true
   /**
-   * Whether another ledger's agent may offer it. That agent is then the actor, and the offer entitles it instead of
-   * an API key.
+   * Whether another ledger's agent may offer the step. That agent is then the actor. It has no API key here, so the
+   * offer must allow the step.
    */
   readonly offered?: true
-  /** Whether the database accepts it from the worker's login only. */
+  /** Whether the database accepts the entry only from the worker's login. */
   readonly workerOnly?: true
-  /** Effect on records. The predicate has `record` and `version`, except for `makes many`. */
+  /** Effect on records. The predicate has `record` and `version`, unless the effect is `makes many`. */
   readonly records?: 'makes' | 'makes many' | 'moves'
-  /** Party of a step; see STEP_PARTIES. */
+  /** Party of a step (see STEP_PARTIES). */
   readonly party?: 'performer' | 'principal' | 'worker' | 'other than the performer'
   /**
-   * Documents that its subjects digest. They lie beside the chain and can be erased. References lie with the payload.
+   * Documents that the subjects digest. They lie beside the chain and can be erased. References lie with the payload.
    */
   readonly documents?: readonly DocumentKind[]
   /**
-   * Definition that the subject digests, H(JCS(…)): one member of the predicate, or an object of several. `named`:
-   * the member of that object for the subject's name.
+   * Definition that the subject digests as H(JCS(…)). The definition is one member of the predicate, or an object of
+   * several members. `named`: name under which that object contains the subject's name.
    */
   readonly defines?:
     | { readonly member: string }
     | { readonly named?: string; readonly members: readonly string[] }
   /**
-   * `gives`: keys that it introduces, if their kids are thumbprints. `ends`: use of the key that it ends without a
-   * successor. KEY_USES defines which key endorses them.
+   * `gives`: keys that the entry introduces, if their kids are thumbprints. `ends`: use of the key that the entry
+   * ends without a successor. KEY_USES defines which key endorses a new key.
    */
   readonly gives?: readonly GivenKey[]
   readonly ends?: KeyUseName
   /**
-   * Kind of the entry by which another ledger receives it; absent: it is sent to none. An offer is received by the
-   * step that takes it or by its refusal.
+   * Kind of the entry by which another ledger receives this entry; absent: it is not sent. An offer is received by
+   * the step that takes the offer or by the refusal.
    */
   readonly receivedBy?: string
   /**
-   * Reason for which a bundle includes the entry, besides its range.
+   * Reason for which a bundle includes the entry although it lies outside the range.
    *
-   * - `all`: always;
-   * - `signer`: an entry signed by its key;
-   * - `erased document`: a missing document that it erased;
-   * - `statement`: a registered statement;
-   * - `record`: an entry of its record.
+   * - `all`: always.
+   * - `signer`: the bundle has an entry signed by its key.
+   * - `erased document`: it erased a document that is missing in the bundle.
+   * - `statement`: the bundle has a registered statement that needs it.
+   * - `record`: it is about a record of the bundle.
    */
   readonly travelsWith?: 'all' | 'signer' | 'erased document' | 'statement' | 'record'
-  /** Events derived from it, in this order. A cursor counts them. */
+  /**
+   * Events that are made from the entry, in this order. The cursor of an event contains the event's position in this
+   * list.
+   */
   readonly events?: readonly string[]
   /** Throws if members of the statement contradict each other. Their formats were checked before. */
   readonly refuse?: (predicate: JsonObject, subjects: Subjects) => void
   /** Changes the state of a ledger's verifier, or throws (ledger/verify-ledger.ts). */
   readonly follow?: Follow
-  /** Checks the party of a step, and changes the record apart from its state (ledger/gated-record.ts). */
+  /** Checks the party of a step, and changes everything of the record except its state (ledger/gated-record.ts). */
   readonly step?: Step
 }
 
 /** Columns of a kind that only the server makes. */
 export const SYSTEM = { scope: null, system: true } as const
 
-/** Members of a verified entry that rows use. */
+/** Members of a verified entry that the functions of rows use. */
 export type FollowedEntry = {
   readonly seq: number
   readonly leaf: Uint8Array
@@ -124,7 +127,7 @@ export type FollowedStatement = {
 
 export type Follow = (ledger: LedgerState, statement: FollowedStatement, entry: FollowedEntry) => void
 
-/** State of LedgerVerifier (ledger/) that entries change, as far as rows use it. */
+/** The part of LedgerVerifier's state (ledger/) that the functions of rows use. */
 export type LedgerState = {
   readonly whole: {
     /** Throws unless `found` is the state before the entry. */
@@ -184,9 +187,9 @@ export type LedgerState = {
 /**
  * State of a gated record, rebuilt from its statements (docs/formats/statements.md).
  *
- * A step names the entry that it follows (`previous`, `version`, `from`), so a step that was left out, duplicated or
- * exchanged is found within the record alone. The step's agent is checked too: an agent that can sign, but is neither
- * principal nor performer, must not be able to move a record.
+ * A step names the entry that it follows (`previous`, `version`, `from`). So the record's own entries show whether a
+ * step was left out, duplicated or exchanged. The step's agent is checked too, because an agent that can sign, but is
+ * neither principal nor performer, must not be able to change a record.
  */
 export type GatedRecord = {
   readonly payloadDigest: string
@@ -194,7 +197,7 @@ export type GatedRecord = {
   readonly gate: string
   readonly deadlineMs: number | null
   readonly maxRevisions: number
-  /** Set by the caller, which knows the type. */
+  /** Set by the caller, because only the caller knows the type. */
   agentSigned: boolean
   performer: string | null
   state: string
