@@ -94,7 +94,10 @@ test('one of each class, raised before and during a commit, ends the append so, 
   }
 })
 
-/** In addition to one of each class: those that were once answered 500, and exceptions of their class. */
+/**
+ * Codes tested in addition to one code of each class: codes that were once answered 500, and exceptions within their
+ * class.
+ */
 const OTHERS = ['40001', '40003', '25P03', '42P01', '55006', '57014', '22021', '22P05', 'P0001', '25006']
 
 const STATUSES: Readonly<Record<string, string>> = {

@@ -94,7 +94,7 @@ test('what happened in a ledger', async (t) => {
     'tail shows what comes from now on, and with the last cursor the next one goes on',
     async (t) => {
       const first = startTail(t, [], env)
-      // It prints nothing before the first event.
+      // `tail` prints nothing before the first event, so records are added until it prints one.
       const ids = new Set<string>()
       await until(async () => {
         ids.add((await app.notarize(genericBody({ n: ids.size }))).id)
@@ -152,7 +152,7 @@ test('what happened in a ledger', async (t) => {
     await again.close()
   })
 
-  // An interrupted tail leaves a connection without requests, for which Node would wait a minute.
+  // An interrupted tail leaves an idle connection. Node would wait a minute for it to close.
   app.app.server.closeAllConnections()
 })
 

@@ -63,13 +63,13 @@ export type SendOptions = {
 export type AppOptions = {
   /** Default: a new database on the suite's server. */
   readonly database?: TestDatabase
-  /** URL by which the application reaches its database, such as that of a proxy. Default: directly. */
+  /** Returns the URL by which the application reaches its database, such as that of a proxy. Default: direct. */
   readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
   readonly now?: () => number
   readonly environment?: Record<string, string>
 }
 
-/** Builds the application on its own database with one ledger. Closed at the end of the test. */
+/** Builds an application with its own database and one ledger. It is closed at the end of the test. */
 export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<TestApp> {
   const { makeLedger, of } = await openApp(t, options)
   return of(await makeLedger())
@@ -89,7 +89,7 @@ export async function openApp(t: Test, options: AppOptions = {}): Promise<OpenAp
   const deps = { ...opened, now: options.now ?? opened.now }
   const { app, routes } = buildAndCollectRoutes(deps)
   const owner = new pg.Pool({ connectionString: database.superuserUrl, max: 2 })
-  // Some tests kill connections on purpose.
+  // Some tests kill connections on purpose, so the error is ignored.
   owner.on('error', () => {})
   t.after(async () => {
     await app.close()

@@ -19,8 +19,8 @@ export const OWN_KINDS: readonly string[] = [...Object.keys(ENTRY_KINDS), STATEM
 )
 
 /**
- * Fills the ledger with every kind of entry that needs no peer, and with every member of records. Nothing may be
- * appended after the last entry.
+ * Fills the ledger with every kind of entry that needs no peer, and with every member of a record. The caller must
+ * append nothing afterwards.
  */
 export async function fillLedger(t: Test, app: GatedApp): Promise<void> {
   await addRecords(app)

@@ -12,7 +12,7 @@ function shared(peers: PeeredChains) {
   return gated
 }
 
-/** Makes the guest receive a creation or a share of a record that belongs to the guest. */
+/** Makes the guest receive the creation or share of a record of its own ledger. */
 function foreign(peers: PeeredChains, kind: 'record-shared' | 'record-created', record: string): void {
   const { home, guest, peer } = peers
   const share = [{ peer, documents: 'digests' }]

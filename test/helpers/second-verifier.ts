@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
  * installed. python/tests/test_kinds.py compares the real tables.
  */
 
-/** The columns of a kind that both verifiers have. */
+/** The columns of a kind that both verifiers' tables have. */
 export type SecondKind = {
   readonly subjects: readonly string[]
   /** Sorted names of members. */
@@ -106,7 +106,7 @@ function argumentsOf(call: string): string[] {
   return topLevel(call).filter((part) => !/^\w+=/.test(part))
 }
 
-/** Names of the members of a dict literal, or of a named group. */
+/** Returns the names of the members of a dict literal, or of a named group. */
 function membersOf(dict: string): readonly string[] {
   if (!dict.startsWith('{')) return NAMED[dict] ?? []
   return topLevel(dict.slice(1, -1)).flatMap((part) =>
@@ -130,7 +130,10 @@ function sorted(names: readonly string[]): string[] {
   return [...new Set(names)].sort()
 }
 
-/** Compares a row with the second verifier's. Returns, for each column that differs, what only one of them has. */
+/**
+ * Compares a row with the second verifier's. Returns the columns that differ, each with the values that only one
+ * verifier has.
+ */
 export function differencesOf(
   row: {
     readonly subjects: readonly string[]

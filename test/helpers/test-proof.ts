@@ -14,7 +14,7 @@ export type TestProof = ReturnType<typeof proofOf>
  * Returns the proof that a server would answer for an entry of the chain, and for one of its items if `item` is
  * given.
  */
-/** `registration`: the entry that registers the key of the agent that signed this one. */
+/** `registration`: the entry that registered the agent key which signed this entry. */
 export function proofOf(
   chain: TestChain,
   line: TestLine,

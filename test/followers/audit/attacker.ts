@@ -28,7 +28,7 @@ export async function asTestLedger(app: TestApp, ledger: NewLedger = app.ledger)
   }
 }
 
-/** Signs a record like a server, as `ledger`. */
+/** Signs a record of `ledger` as a server would. */
 export async function signRecord(app: TestApp, ledger: NewLedger = app.ledger): Promise<EntryRow> {
   const recordId = ownRecordId(app.deps.entropy.uuidv7(Date.now()))
   const payload = '{"signed":true}'

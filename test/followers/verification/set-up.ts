@@ -51,7 +51,7 @@ export function openDeps(t: Test, app: TestApp) {
 
 export type WorkerDeps = ReturnType<typeof openDeps>
 
-/** Verifies completions of the first ledger like a job of the queue. */
+/** Verifies completions of the first ledger as a job of the queue does. */
 export async function verifyAll(
   deps: WorkerDeps,
   app: TestApp,
@@ -76,7 +76,7 @@ export async function openBoss(t: Test, pool: pg.Pool): Promise<PgBoss> {
   return boss
 }
 
-/** Runs SQL as the database's owner with its triggers disabled. Throws if nothing changed. */
+/** Runs SQL as the superuser with triggers disabled. Throws if no row changed. */
 export async function tamper(app: TestApp, sql: string): Promise<void> {
   await withClient(app.database.superuserUrl, async (client) => {
     await client.query('set session_replication_role = replica')
