@@ -13,7 +13,7 @@ export const API_KEY = 'tly_hostile0secret'
 
 export type Hostile = {
   readonly baseUrl: string
-  /** Complete requests so far. */
+  /** Complete requests that arrived so far. */
   readonly requests: {
     readonly method: string
     readonly url: string
@@ -43,7 +43,7 @@ export async function startHostile(t: TestContext, answer: Answer): Promise<Host
   return { requests, ...clientsOf((server.address() as AddressInfo).port) }
 }
 
-/** The same below HTTP. `sockets`: open connections. */
+/** Like `startHostile`, but the test writes the bytes itself. `sockets`: open connections. */
 export async function startRaw(
   t: TestContext,
   connected: (socket: Socket) => void,
@@ -96,7 +96,7 @@ export function sendJson(response: ServerResponse, value: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value))
 }
 
-/** Returns the error of the call. Asserts that it is of this library, matches `says` and contains no API key. */
+/** Returns the error of the call. Asserts that the error is of this library, matches `says` and contains no API key. */
 export async function failureOf<Kind extends TallystickError>(
   call: Promise<unknown>,
   Kind: abstract new (...args: never[]) => Kind,

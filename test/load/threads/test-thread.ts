@@ -1,6 +1,6 @@
 import { workInThread } from '../../../src/load/threads/work-in-thread.ts'
 
-/* Thread with functions for tests, as src/http/thread.ts has those of a server. */
+/* A thread with functions for tests. src/http/thread.ts is the server's. */
 
 const KNOWN = {
   echo: (input: unknown) => input,

@@ -12,7 +12,7 @@ import { PAYLOAD } from '../../helpers/gated-app.ts'
 import { runAlone } from '../../helpers/run-command.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
-/* Manages peers through the command line, with two servers that share records. */
+/* Tests the commands that manage peers, with two servers that share records. */
 
 const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 

@@ -21,7 +21,7 @@ import { DELIVERY, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* Work of a guest's agents, with a server for each side. */
+/* Tests what agents of a guest can do. Each side has its own server. */
 
 const ERASE = { body: { code: 'data_subject_request' } }
 
