@@ -17,7 +17,7 @@ const stages = DOCKERFILE.replaceAll(/^\s*#.*\n/gm, '')
 const image = stages.at(-1)!
 const isTaken = makeContextFilter(readFileSync(join(PROJECT, '.dockerignore'), 'utf8'))
 
-/** Sources of a stage's COPY instructions, from the builder's context or from other stages. */
+/** Returns the sources of a stage's COPY instructions: those from the builder's context, or those from other stages. */
 function copiedBy(stage: string, from: 'context' | 'stages'): string[] {
   return [...stage.matchAll(/^COPY (--from=\S+ )?(.+) \S+$/gm)]
     .filter(([, stageName]) => (stageName === undefined) === (from === 'context'))

@@ -33,7 +33,10 @@ import { verifyLedger } from '../../../../src/verify/verify-ledger.ts'
 import type { Trust } from './case.ts'
 import { type Case, type Kind, knownKeys } from './cases.ts'
 
-/** Verdict of a verifier on a case. `facts`: findings of an accepted case, which are compared. */
+/**
+ * Verdict of a verifier on a case. `facts`: what the verifier found in an accepted case. The facts of both verifiers
+ * are compared.
+ */
 export type Verdict = {
   readonly outcome: 'ok' | 'refused' | 'unreadable' | 'crash'
   readonly code: string
