@@ -216,7 +216,7 @@ function writeTable(costs: CostTable): void {
   writeFileSync(COSTS_FILE, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }
 
-/** CPU time of a process and of its finished children, from Linux; 0 elsewhere. */
+/** Returns the CPU time of a process and of its finished children, from Linux; 0 on other systems. */
 function cpuMsOf(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')

@@ -11,8 +11,6 @@ import { connect, openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
 
-/* Tests every SQLSTATE of Postgres' own list, before and during a commit. */
-
 type State = { readonly code: string; readonly name: string }
 
 /** Parses lines such as `22012    E    ERRCODE_DIVISION_BY_ZERO    division_by_zero`; E: an error. */

@@ -16,7 +16,6 @@ import { runCommand } from '../helpers/run-command.ts'
 import { until } from '../helpers/wait.ts'
 import { sendProblem, startHostile } from '../sdk/hostile-server.ts'
 
-/** Starts `tallystick tail` as a process and collects its output. */
 function startTail(t: TestContext, args: readonly string[], env: Record<string, string>) {
   const child = endsWithTests(
     spawn(process.execPath, [CLI, 'tail', ...args], { env: { ...bareEnvironment(), ...env } }),

@@ -22,7 +22,6 @@ test.after(async () => {
 
 const QUICK = ['--gate-ms', '100000']
 
-/** Returns the finding and the report's member about the replica, which an option or a variable names. */
 async function judge(
   replica: string,
   environment: Record<string, string> = {},

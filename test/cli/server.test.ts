@@ -12,8 +12,6 @@ import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain } from '../helpers/test-chain.ts'
 
-/* Tests `verify` and `export` against a real server and several fake servers. */
-
 const KEY = 'tly_0123456789abcdef'
 const env = { TALLYSTICK_API_KEY: KEY }
 

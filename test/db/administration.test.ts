@@ -20,8 +20,6 @@ import {
 } from '../helpers/test-ledger.ts'
 import { makeWay } from '../helpers/test-steps.ts'
 
-/* Tests administrative entries in append_entries (append_details), and their triggers. */
-
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const [api, worker, owner] = await Promise.all(

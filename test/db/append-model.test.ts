@@ -242,7 +242,6 @@ function termsOf(number: number): Parameters<typeof makeCreation>[1] {
 
 const relativeToNow = (ms: number | null) => ms && Date.now() + ms
 
-/** Makes a step. Usually it is one that the state allows, by the party that may take it. */
 function makeRandomStep(
   item: Item,
   ledger: TestLedger,

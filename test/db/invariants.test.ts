@@ -184,7 +184,6 @@ const STEP = (entry: Record<string, string>, change: string) =>
    ${UPDATE('gated_records', change)} and record_id = $gated`
 const CANCELLED = "state = 'CANCELLED', version = 6, last_seq = 13"
 
-/** Inserts a gated record with its entry and record. */
 const CREATION = (entry: Record<string, string>, gated: Record<string, string>) => {
   const columns = {
     ledger_id: '$ledger',

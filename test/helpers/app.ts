@@ -32,7 +32,6 @@ export type TestApp = {
   readonly ledger: NewLedger
   /** The ledger's id as the database stores it. */
   readonly ledgerId: Uuid
-  /** All log lines since this TestApp was made, as one text. */
   logs(): string
   /**
    * Sends a request with the first ledger's key, or without a key for `key: null`. Fails if /openapi.json does not
@@ -48,7 +47,6 @@ export type TestApp = {
   newLedger(options?: { scopes?: readonly Scope[]; expiresAtMs?: number }): Promise<NewLedger>
   /** Row counts of all tables, and every chain head. Two equal results mean that nothing was written in between. */
   written(): Promise<Record<string, unknown>>
-  /** Runs SQL as the superuser. */
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>
 }
 

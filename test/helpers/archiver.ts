@@ -63,7 +63,6 @@ export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores)
       )
       while (await publishCheckpoints(publisher)) {}
     },
-    /** Publishes a checkpoint and archives up to it. */
     async run() {
       await this.publish()
       while (await archiveLedgers(deps)) {}

@@ -177,7 +177,7 @@ export class Organisation extends Member {
     if (part.metrics) this.metrics.set(name, part.metrics)
   }
 
-  /** Stops the part gracefully. Does nothing if it is not running. */
+  /** Does nothing if the part is not running. */
   async stop(name: PartName): Promise<void> {
     await this.#end(name, 'SIGTERM')
   }

@@ -168,7 +168,6 @@ export async function reconciliation(side: Member, id: string): Promise<any> {
   return side.ask('GET', `/v1/peers/${id}/reconciliation`)
 }
 
-/** Starts a new reconciliation and returns its result. */
 export async function askAnew(side: Member, id: string) {
   const asked = await side.ask('POST', `/v1/peers/${id}/reconciliation`, { body: {} })
   assert.equal(asked.asking, true)

@@ -92,7 +92,6 @@ export type GatedApp = TestApp & {
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   expire(id: string): Promise<any>
   expireOverdue(): Promise<void>
-  /** Creates a record and takes it to the given state. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   reach(state: string, body?: object): Promise<any>
 }

@@ -101,7 +101,6 @@ export function answer(record: ModelRecord, request: ModelRequest): ModelAnswer 
   }
 }
 
-/** Returns the versions that the worker adds to the record. */
 export function verified(record: ModelRecord): ModelRecord[] {
   if (record.state !== 'SUBMITTED') return []
   const { version, passes, gate } = record

@@ -2,8 +2,6 @@ import { identityOf, makePeers, type PeeredChains, statementOf } from './peered-
 import { digestOf, makeChain, makeId, makeSigner } from './test-chain.ts'
 import { makeGated } from './test-gated.ts'
 
-/* Vectors of chain-vectors.ts for ledgers that share records. */
-
 const HASH = 'ab'.repeat(32)
 
 function shared(peers: PeeredChains) {

@@ -67,7 +67,6 @@ export async function openReleased(t: Test, app: TestApp, root: string) {
       await this.raiseFloor()
       await this.release()
     },
-    /** Counts the chunks whose content is in Postgres, and those whose content was released. */
     async chunks() {
       const [row] = await app.sql<{ here: number; left: number }>(
         `select count(content)::int as here, (count(*) - count(content))::int as left from tallystick.batch_chunks`,
@@ -85,7 +84,6 @@ export async function openReleased(t: Test, app: TestApp, root: string) {
       const pending = await listPendingErasures(worker, null, 100)
       await eraseAll({ pool: worker, masterKey }, pending, await readFindKey(worker))
     },
-    /** Opens a worker's pool that reads released content from the archive. */
     openPool(released: ArchiveContent | null) {
       const opened = openReadPool(testDatabase(app.database.workerUrl, released), { warn() {} })
       t.after(() => opened.end())

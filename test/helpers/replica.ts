@@ -11,7 +11,6 @@ import { startTestPostgres, TEST_MASTER_KEY, TEST_PASSWORDS, type TestDatabase, 
 import { TEST_SETTINGS, temporaryDirInMemory } from './postgres.ts'
 
 export type Replicated = {
-  /** The primary's database. */
   readonly database: TestDatabase
   readonly primary: RunningPostgres
   readonly replica: Standby

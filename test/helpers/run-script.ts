@@ -8,7 +8,6 @@ export type ScriptRun = { readonly code: number | null; readonly stdout: string;
 type Options = {
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
-  /** Working directory, such as another copy of the project. */
   readonly root?: string
 }
 

@@ -90,7 +90,6 @@ function namesIn(text: string): string[] {
   return [...text.matchAll(/'([a-z-]+)'/g)].map(([, name]) => name!)
 }
 
-/** Returns the arguments of each `'kind': _kind(…)`. */
 function callsIn(text: string): [kind: string, call: string][] {
   return text
     .split(/\n {4}'(?=[a-z-]+': _kind\()/)
@@ -106,7 +105,6 @@ function argumentsOf(call: string): string[] {
   return topLevel(call).filter((part) => !/^\w+=/.test(part))
 }
 
-/** Returns the names of the members of a dict literal, or of a named group. */
 function membersOf(dict: string): readonly string[] {
   if (!dict.startsWith('{')) return NAMED[dict] ?? []
   return topLevel(dict.slice(1, -1)).flatMap((part) =>

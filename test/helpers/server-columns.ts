@@ -52,7 +52,6 @@ const SERVER_COLUMNS: { readonly [Column in ServerColumn]: Readonly<Record<strin
   },
 }
 
-/** Returns the columns in which a row differs from the copy. */
 export function serverDifferencesOf(kind: string, row: Pick<KindRule, ServerColumn>): ServerColumn[] {
   const columns = Object.keys(SERVER_COLUMNS) as ServerColumn[]
   return columns.filter(

@@ -14,7 +14,6 @@ export type Sweeper = {
   readonly logged: string[]
 }
 
-/** Opens the worker's retention sweeps, with the worker's login. */
 export function openSweeper(t: Test, app: TestApp, clocks: Partial<Clocks> = {}): Sweeper {
   const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())

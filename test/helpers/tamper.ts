@@ -3,8 +3,6 @@ import type { Uuid } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 
-/* Tampers as a database owner, and returns the result of verification. */
-
 export type Tampered = {
   sql<T extends object>(text: string, values?: unknown[]): Promise<T[]>
 }

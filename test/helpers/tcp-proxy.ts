@@ -15,7 +15,6 @@ export type TcpProxy = {
   isolate(): void
   refuse(): void
   accept(): void
-  /** Sends new connections to another server. */
   leadTo(targetUrl: string): void
   readonly connections: number
   readonly toServerBytes: number

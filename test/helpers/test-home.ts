@@ -26,7 +26,6 @@ export type TestHome = {
   /** An agent of the home, and its key. */
   readonly agent: string
   readonly key: string
-  /** Shares a record of the home with the guest's ledger. */
   share(options?: ShareOptions): Promise<HomeRecord>
   setState(state: 'active' | 'suspended' | 'revoked'): Promise<void>
 }

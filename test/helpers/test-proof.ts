@@ -53,7 +53,6 @@ export function consistencyOf(chain: TestChain, from: number, to: number) {
   return { from, to, path }
 }
 
-/** Returns a record of the entry as `GET /v1/records/{id}` shows it. */
 export function recordOf(chain: TestChain, line: TestLine, index = 0) {
   const { subject, digest, salt, document, references = null } = line.documents[index]!
   const { seq, kind, leaf, chain: link } = line

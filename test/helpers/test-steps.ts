@@ -49,7 +49,6 @@ export function makeCreation(
 /** The record's last entry, which the next step names. */
 export type LastEntry = Pick<TestEntry, 'subjectId' | 'version' | 'leaf'>
 
-/** Makes the record's next step, taken by the party that is entitled to it. */
 export function makeStep(
   ledger: TestLedger,
   last: LastEntry,

@@ -374,7 +374,6 @@ async function open(t: TestContext, url: string): Promise<Socket> {
   return socket
 }
 
-/** Head of a request whose body follows later. */
 function headOf(app: TestApp, bodyBytes: number): string {
   return [
     'POST /v1/records HTTP/1.1',

@@ -18,8 +18,6 @@ import { addAgent, addAgentsWithKeys } from '../helpers/more-keys.ts'
 import { digestOf, itemLeafOf, openEnvelope, rootOf } from '../helpers/open-envelope.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-/* Members of batch records besides the payload: a parent, references, a trace. */
-
 type Item = { readonly [name: string]: unknown }
 type Answer = {
   readonly batch: string

@@ -17,7 +17,6 @@ import {
  * server compares the columns with the signatures before it signs an entry that moves money.
  */
 
-/** Runs SQL as the owner, with the triggers disabled. */
 async function tamper(
   app: GatedApp,
   record: { id: string },

@@ -16,7 +16,6 @@ test('each step answers the record as it stands after it', async (t) => {
   const app = await sharedGatedApp()
   const { principal, performer, overturner } = app.agents
 
-  /** Takes the step. Returns the members that the step added to `gated`. */
   async function stepped(before: Json, name: StepName, options: StepOptions = {}) {
     const response = expectStatus(200, await app.step(before.id, name, options))
     const after = response.json()

@@ -301,7 +301,6 @@ class Connection {
     return [...lines.matchAll(/"mark":"([^"]+)"/g)].map((match) => match[1]!).sort()
   }
 
-  /** Sends the messages and asserts the expected answer to each. */
   async hold(messages: readonly Message[], way: Way): Promise<void> {
     const marks = messages.map(() => this.newMark())
     const socket = openSocket(this.#t, this.#port)

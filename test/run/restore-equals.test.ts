@@ -126,7 +126,6 @@ test('a ledger with every kind of entry and every member of records is its sourc
   assert.deepEqual(await recordsOfChunks(restored, app.ledgerId), await recordsOfChunks(source, app.ledgerId))
 })
 
-/** Returns the records of batches without unsigned members. */
 async function recordsOfChunks(db: pg.Client, ledgerId: Uuid) {
   const { rows } = await db.query<{ content: Buffer; count: number }>(
     'select content, count from tallystick.batch_chunks where ledger_id = $1 order by seq, chunk',

@@ -6,7 +6,6 @@ import { agentSigner, makePrivateKey } from '../../sdk/signing/index.ts'
 import { sendJson, startHostile } from './hostile-server.ts'
 import { makeEndpoint } from './webhook-sender.ts'
 
-/** The same bytes in each type that a runtime or framework uses. */
 const KINDS: Readonly<Record<string, (bytes: Buffer) => Bytes>> = {
   Buffer: (bytes) => bytes,
   'Buffer of a pool': (bytes) => Buffer.concat([Buffer.from('x'), bytes]).subarray(1),

@@ -24,7 +24,6 @@ export type Hostile = {
 
 type Answer = (response: ServerResponse, attempt: number) => void
 
-/** Starts a server whose answers come from the test. */
 export async function startHostile(t: TestContext, answer: Answer): Promise<Hostile> {
   const requests: Hostile['requests'] = []
   const server = createServer((request, response) => {

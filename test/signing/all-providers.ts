@@ -6,7 +6,6 @@ import type { PublicKey } from '../../src/proof/crypto.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { findNodeCrypto, makeNodeProviders } from '../../src/signing/node-crypto.ts'
 
-/** All engines of the server and of the SDK that verify signatures. */
 export const ENGINES: Readonly<Record<string, Engine>> = {
   'the server': makeSyncEngine(nativeProviders),
   'the SDK with node:crypto': makeSyncEngine(makeNodeProviders(findNodeCrypto()!)),

@@ -35,7 +35,6 @@ async function erase(app: TestApp, id: string, code: string) {
 const verify = (app: TestApp) =>
   verifyLedger(database(app.database.superuserUrl, app.ledger.ledger.id), { threads: 1 })
 
-/** Sets this process's clock 11 minutes ahead. */
 function later(t: TestContext): void {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 11 * 60_000 })
 }

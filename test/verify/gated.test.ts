@@ -39,7 +39,6 @@ async function fill(app: GatedApp): Promise<void> {
   await app.reach('SUBMITTED')
 }
 
-/** State and version of each gated record of the ledger. */
 const STATES = [
   'ACCEPTED 5',
   'ACCEPTED 5',

@@ -74,7 +74,7 @@ test('a session with a tool call and a subagent is a tree, seconds after it happ
 test('hooks at the same time lose nothing and double nothing', async (t) => {
   const app = await sharedCliApp(t)
   const spool = spoolIn(temporaryFiles(t).directory)
-  // Each hook is a process.
+  // The number is limited, because each hook is a process.
   const ids = Array.from({ length: Math.max(16, runs(50)) }, (_, i) => `t${i}`)
   const codes = await Promise.all(
     ids.map((id) => hook(['--spool', spool], toolEvent('PreToolUse', id), app.env)),

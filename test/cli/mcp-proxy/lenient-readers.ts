@@ -80,7 +80,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   },
 }
 
-/** Returns the tool calls that the server finds in a line. */
 export function callsRead(line: Buffer, reader: Reader): ReadCall[] {
   const text = line.toString('utf8').replace(/^\ufeff/, '')
   return reader.cut(text).flatMap((part) => {

@@ -37,7 +37,6 @@ async function reportOf(texts: readonly string[]): Promise<string | null> {
 
 type Part = Record<string, unknown>
 
-/** Returns the paths of all objects in a value. */
 function partsOf(value: unknown, path: readonly string[] = []): string[][] {
   if (value === null || typeof value !== 'object') return []
   const below = Object.entries(value).flatMap(([name, member]) => partsOf(member, [...path, name]))

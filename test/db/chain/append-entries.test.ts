@@ -42,7 +42,6 @@ const MINUTE_MS = 60_000
 
 let shared: Promise<TestDatabase> | null = null
 
-/** Each test has its own ledger in one database. */
 async function open(t: TestContext) {
   shared ??= createTestDatabase(t)
   const database = await shared

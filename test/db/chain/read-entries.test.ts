@@ -114,12 +114,10 @@ test('records of batches come chunk by chunk, and no query brings more of them t
 
 const DOCUMENT = { salt: randomBytes(16), references: null, metadata: null }
 
-/** Records the number of documents that each query returns. */
 function countDocuments(pool: pg.Pool): number[] {
   return observeQueries(pool, 'read_entry_documents', (rows) => rows.length)
 }
 
-/** Records the bytes of chunks that each query returns. */
 function countBytes(pool: pg.Pool): number[] {
   const sum = (rows: { content: Buffer }[]) => rows.reduce((bytes, { content }) => bytes + content.length, 0)
   return observeQueries(pool, 'read_entry_chunks', sum)

@@ -147,7 +147,6 @@ async function openPools(t: TestContext) {
   const database = new Database(apiUrl)
   const pools = [openReadPool(database, LOG), openSearchPool(database, LOG)]
   t.after(() => Promise.all(pools.map((pool) => pool.end())))
-  /** Returns the backends of two connections of each pool. */
   const pidsOf = async () => {
     const pids: number[] = []
     for (const pool of pools) {

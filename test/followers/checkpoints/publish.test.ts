@@ -213,7 +213,6 @@ async function checkpoints(app: TestApp) {
   )
 }
 
-/** Backdates the newest checkpoints by two seconds. */
 async function makeOlder(app: TestApp): Promise<void> {
   await app.sql('alter table tallystick.checkpoints disable trigger user')
   await app.sql("update tallystick.checkpoints set published_at = published_at - interval '2 seconds'")

@@ -297,7 +297,6 @@ type Shown = {
   readonly erasure: { readonly code: string } | null
 }
 
-/** Runs `work` once, before the first list query of that name. */
 function beforeQuery({ deps: { searchPool } }: TestApp, name: string, work: () => Promise<void>): void {
   const { query } = searchPool
   searchPool.query = async function (this: unknown, ...parameters: unknown[]) {

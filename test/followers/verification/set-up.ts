@@ -21,7 +21,6 @@ import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 
 export type Logged = { readonly level: string; readonly message: string; readonly [name: string]: unknown }
 
-/** Dependencies of the worker's followers and queues, with connections of the worker's login. */
 export function openDeps(t: Test, app: TestApp) {
   const pool = lentPool(t, app, 'read', () =>
     openReadPool(testDatabase(app.database.workerUrl), { warn() {} }),

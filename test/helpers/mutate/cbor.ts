@@ -364,7 +364,6 @@ function changeArray(item: Item, random: Random): string {
   return 'changes the array'
 }
 
-/** Mutates the bytes as CBOR items if they decode, otherwise as bytes. */
 export function mutateCbor(data: Uint8Array, random: Random, other: Uint8Array): Uint8Array {
   const item = decodeItem(data)
   if (item === null) return mutateBytes(data, random, other)

@@ -81,7 +81,6 @@ export const NUMBERS = [
   ...['NaN', 'Infinity', '-Infinity', '\uff11', '\u0661', '1n', '00', '1e00', '1e+0', '1e-0', '0e1', '0E400'],
 ] as const
 
-/** Integers around 2^31, 2^32, 2^53, 2^63 and 2^64, and small ones. */
 export const INTEGERS: readonly bigint[] = [
   ...[0n, 1n, 2n, 18n, 23n, 24n, 255n, 256n, 65_535n, 65_536n],
   ...[31n, 32n, 53n, 63n, 64n].flatMap((bits) => [-2n, -1n, 0n, 1n].map((step) => 2n ** bits + step)),

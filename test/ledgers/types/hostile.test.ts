@@ -260,7 +260,6 @@ test('no schema that is taken holds up the others, whatever is sent', { timeout:
   }
 })
 
-/** Schemas of the maximum size. */
 const LARGE: Record<string, JsonValue> = {
   'as many subschemas as are taken': { properties: named(990, () => ({ type: 'string' })) },
   'as many patterns as are taken': {

@@ -7,7 +7,6 @@ const KNOWN = {
   spin(): never {
     for (;;);
   },
-  /** Runs until the other side opens the gate in shared memory. */
   hold(gate: Int32Array<SharedArrayBuffer>): number {
     Atomics.add(gate, 1, 1)
     Atomics.notify(gate, 1)

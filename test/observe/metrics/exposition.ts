@@ -1,4 +1,3 @@
-/** A metric that a process exposes on /metrics. */
 export type Exposed = {
   readonly name: string
   readonly type: string

@@ -71,7 +71,6 @@ export async function startCollector(t: Test, answer: Answer = (response) => res
   return collector
 }
 
-/** Makes a `traceparent` of a new trace. */
 export function newCaller(flags = '01') {
   const traceId = randomBytes(16).toString('hex')
   const spanId = randomBytes(8).toString('hex')

@@ -8,7 +8,6 @@ import { parseConfig } from '../../../src/run/config.ts'
 import { until } from '../../helpers/wait.ts'
 import { startCollector } from './collector.ts'
 
-/** Opens tracing of one process and counts sent and lost spans. */
 async function open(environment: Record<string, string>) {
   const figures = { sent: 0, lost: { queue_full: 0, not_taken: 0, closed: 0 } }
   const tracing = await openTracing(parseConfig(environment).tracing, 'tallystick-server', () => ({

@@ -17,7 +17,6 @@ export const PATIENT = { timeout: 3_500 }
 export type Peer = {
   readonly url: string
   readonly port: number
-  /** Number of connections so far. */
   readonly connections: number
   readonly open: ReadonlySet<Socket>
 }

@@ -21,7 +21,6 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
   const idsOf = (endpoint: Endpoint) => endpoint.received().map(({ id }) => id)
   const countOf = async (endpoint: Endpoint, state: string) =>
     (await endpoint.deliveries(`?state=${state}`)).length
-  /** Sets the state of a delivery after eight failed attempts. */
   const giveUp = (endpoint: Endpoint) =>
     endpoint.sql(
       `update tallystick.webhook_deliveries set state = 'dead', due_at = null, finished_at = now()

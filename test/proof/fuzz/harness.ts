@@ -287,7 +287,7 @@ const tile: Target<Uint8Array> = {
     const paths = tilePaths({ level: 0, tile: 0, count: checkpoint.size }, checkpoint.size)
     const leaves = splitHashes(leafTile)
     const slices = [{ level: 0, tile: 0, offset: 0, count: leaves.length, hashes: leafTile }]
-    // The server checks the length, because it requests that many hashes from Postgres.
+    // The length is checked here, because the server requests that many hashes from Postgres.
     if (input.length !== leafTile.length) throw new ProofError('merkle_range', `${input.length} bytes`)
     verifyTile(sha256, { level: 0, hashes: input }, paths, slices, checkpoint.root)
     same(input, leafTile)

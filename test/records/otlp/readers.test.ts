@@ -23,7 +23,6 @@ import {
 } from '../../helpers/otlp-requests.ts'
 import { runs } from '../../helpers/runs.ts'
 
-/** Makes bytes that are usually valid UTF-8. */
 const bytes = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'binary', maxLength: 8 }).map((text) => Buffer.from(text)) },
   fc.uint8Array({ maxLength: 8 }).map((array) => Buffer.from(array)),

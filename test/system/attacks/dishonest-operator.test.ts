@@ -41,7 +41,6 @@ function forge(honest: TestChain, write: (line: TestLine, forged: TestChain) => 
   return forged
 }
 
-/** Appends the entry to the forged history, with a new chain hash. */
 function copy({ kind, recordedAt, envelope, documents, items }: TestLine, forged: TestChain): void {
   forged.push(kind, recordedAt, fromBase64(envelope), { documents, items })
 }

@@ -80,7 +80,6 @@ test('answers of peers hold the worker up no longer than others, however costly 
   })
 })
 
-/** Returns a correct answer that also has a costly member. */
 function besideOutcomes(mallory: Mallory, heard: Heard, costly: string): string {
   const honest = JSON.stringify(mallory.honestAnswer(heard).body)
   return `${honest.slice(0, -1)},"beside":${costly.slice(0, -honest.length - 12 - 40)}`

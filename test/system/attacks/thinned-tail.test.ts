@@ -107,7 +107,6 @@ test('a tail of which a minute was left does not verify by --strict, and the las
   const chain = makeQuarter()
   const files = temporaryFiles(t)
   const kept = files.write('kept.note', chain.checkpoint(6))
-  // Removes everything that was recorded in the quarter, except the last burst.
   const left = chainAnew(
     chain,
     chain.lines.filter((_, seq) => seq < 6 || seq > 9),

@@ -11,7 +11,6 @@ export type FilledLedger = {
   readonly kids: readonly string[]
   /** A checkpoint that was stored when the ledger was half as long. */
   readonly checkpoint: string
-  /** Proofs of a verdict and of a batch's record, each with its record. */
   readonly proofs: readonly { readonly proof: object; readonly record: object }[]
   readonly verdictSeq: number
   readonly copperSeq: number

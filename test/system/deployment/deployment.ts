@@ -47,7 +47,6 @@ export type DeploymentOptions = {
   readonly nodeOptions?: string
   /** Overrides the environment of all servers and workers. */
   readonly env?: Readonly<Record<string, string>>
-  /** Overrides `env` for the servers. */
   readonly apiEnv?: Readonly<Record<string, string>>
   /** Time that open answers get when a server in this process (`here`) is stopped. */
   readonly closeStreamsMs?: number

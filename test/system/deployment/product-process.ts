@@ -11,7 +11,6 @@ export const PROJECT_DIR = resolve(import.meta.dirname, '..', '..', '..')
  */
 const READY_MS_MAX = 120_000
 
-/** A worker logs this text as soon as it is ready. */
 export const WORKER_IS_READY = 'the worker is running'
 
 export type Launch = {

@@ -137,7 +137,6 @@ async function startReceiver(project: Project, { secret, publicKey }: Keys, port
   return running
 }
 
-/** Starts a receiver. Returns functions that post genuine and forged signals to it. */
 async function openReceiver(project: Project, endpoint: Endpoint) {
   const port = await freePort()
   const running = await startReceiver(project, endpoint, port)

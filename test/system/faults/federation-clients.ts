@@ -16,7 +16,6 @@ export type Partners = {
 }
 
 export type RunningFederationClients = Loops & {
-  /** Records that ended, by state. */
   readonly ends: Readonly<Record<string, number>>
 }
 

@@ -22,7 +22,6 @@ export type FederationReckoning = {
   readonly disordered: number
   readonly offers: number
   readonly openOffers: number
-  /** Number of shared records on which the two sides disagree. */
   readonly unlike: number
   readonly records: number
   readonly deadLetters: number

@@ -69,7 +69,6 @@ export async function killAgent(dir: string, plan: Plan): Promise<AgentReckoning
 const BEGIN_MS_MAX = 60_000
 const AGENT = new URL('./agent.ts', import.meta.url).pathname
 
-/** Agents that run one after another on the same spool, each with its own journal. */
 class Lives {
   readonly #journals: string
   readonly #spool: string

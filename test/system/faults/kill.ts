@@ -28,7 +28,6 @@ export type Outcome = {
   readonly ackedBetween: readonly number[]
 }
 
-/** Kills Postgres repeatedly under load, another of its processes each time. */
 export async function killPostgresUnderLoad(dir: string, plan: KillPlan, settings = {}): Promise<Outcome> {
   const victims: readonly PostgresVictim[] = ['server', 'postmaster', 'backend']
   return killUnderLoad({ dir, apis: 2, worker: true, settings }, plan, async (deployment, kill) => {

@@ -10,7 +10,6 @@ import { startBalancer } from './rolling-restart-balancer.ts'
 import { type RunningClients, startRestartClients } from './rolling-restart-clients.ts'
 
 type RestartPlan = {
-  /** Number of restarts of each of the two API processes. */
   readonly rounds: number
   readonly clients: number
   readonly loadMs: number

@@ -15,7 +15,6 @@ export type WebhookReckoning = {
   readonly duplicates: number
   readonly retried: number
   readonly lost: number
-  /** Number of first deliveries that came after a later event of the same record. */
   readonly disordered: number
   /** Number of events that came with two ids, and of ids that came with two events. */
   readonly unstable: number

@@ -16,7 +16,7 @@ import {
 } from './mallory.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
-/* Tests false answers of a peer. The victim's sender must neither crash nor accept them. */
+/* The victim's sender must neither crash nor accept the false answers of a peer. */
 
 /** Returns rows that show which entries of the victim the peer has received. */
 async function heardOf({ victim, peer }: Mallory): Promise<string[]> {

@@ -21,8 +21,6 @@ import { DELIVERY, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* Tests what agents of a guest can do. Each side has its own server. */
-
 const ERASE = { body: { code: 'data_subject_request' } }
 
 async function meet(t: TestContext) {

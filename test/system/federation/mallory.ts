@@ -57,7 +57,6 @@ export type Forged = {
   readonly server?: string
   /** Public URL in the signature; default: the victim's. */
   readonly publicUrl?: string
-  /** Replaces the body after signing. */
   readonly body?: string
   readonly headers?: (signed: Record<string, string>) => Record<string, string>
 }

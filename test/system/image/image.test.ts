@@ -10,7 +10,6 @@ const { version, dependencies, optionalDependencies, license } = JSON.parse(
   readFileSync(join(PROJECT, 'package.json'), 'utf8'),
 )
 const DOCKERFILE = readFileSync(join(PROJECT, 'Dockerfile'), 'utf8')
-/** Instructions of each stage, with continued lines joined. */
 const stages = DOCKERFILE.replaceAll(/^\s*#.*\n/gm, '')
   .replaceAll(/\\\n\s*/g, ' ')
   .split(/^(?=FROM )/m)

@@ -9,7 +9,6 @@ import { request, startBytePeer, startConnector, startHttpPeer } from '../../out
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-/** Returns the heap of this process in KiB, which includes the peers. */
 async function heapKib(): Promise<number> {
   for (let n = 0; n < 3; n++) {
     collectGarbage()

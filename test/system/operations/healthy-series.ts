@@ -12,7 +12,6 @@ export const growing = (perMinute: number) => `0+${perMinute}x${MINUTES}`
 /** A timestamp that always equals the clock. The clock starts at 0. */
 const follows = `0+60x${MINUTES}`
 const eachHour = Array.from({ length: MINUTES / 50 }, (_, i) => `${i}+0x59`).join(' ')
-/** A timestamp that is updated every 50 minutes. */
 const each50Minutes = Array.from({ length: MINUTES / 50 }, (_, i) => `${i * 3_000}+0x49`).join(' ')
 
 /** Series of a busy, healthy server and worker. No alert may fire. */

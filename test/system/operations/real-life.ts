@@ -65,7 +65,6 @@ const RESOLVE_MINUTES_MAX = 90
 
 type Test = { readonly name: string; readonly lastMinute: number; readonly test: unknown }
 
-/** Returns the name of the test of a case in a situation. The table finds the results by this name. */
 export function nameOf(one: AlertCase, index: number, column: string): string {
   return `${one.alert} ${one.severity} ${index} | ${column}`
 }

@@ -33,7 +33,6 @@ const RESOLUTIONS = {
   bundler: { module: 'esnext', moduleResolution: 'bundler', noEmit: true },
 }
 
-/** Compiles the program in a strict project without Node's types. */
 export async function checkTypes({ dir }: Project): Promise<string> {
   copyFileSync(join(import.meta.dirname, 'consumer', `${PROGRAM}.ts`), join(dir, `${PROGRAM}.ts`))
   for (const [name, options] of Object.entries(RESOLUTIONS)) {

@@ -44,7 +44,6 @@ export async function keepOutside(
   return files
 }
 
-/** Returns the last line of `tallystick verify` with the outsider's checkpoint. */
 export async function verifyAgainst(
   ownerUrl: string,
   ledger: string,

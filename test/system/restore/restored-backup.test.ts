@@ -38,7 +38,7 @@ test('an older backup of the whole cluster, restored under a running server and 
   copyFolder(backup, cluster)
   await deployment.startPostgres()
   await until('the worker has closed the ledger', async () => {
-    await notarize(deployment, ledger) // A client continues meanwhile.
+    await notarize(deployment, ledger)
     return (await operator(deployment, ledger)).status === 200
   })
   const found = (await entriesOf(deployment, ledger)).length

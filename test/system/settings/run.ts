@@ -29,7 +29,6 @@ const PASSWORD = 'settings'
 const CLIENTS = 8
 const LOAD_MS = 500
 const EMBEDDED = 18
-/** npm packages with the binaries of other versions. */
 const PACKAGES: Readonly<Record<number, string>> = { 16: '16.14.0-beta.17', 17: '17.10.0-beta.17' }
 
 type Outcome = { readonly isRight: boolean; readonly what: string }

@@ -40,7 +40,6 @@ export async function startHostileEndpoints(): Promise<HostileEndpoints> {
   }
 }
 
-/** Sends one byte after another until the connection closes. */
 function drip(socket: Socket, head: string, byte: string): void {
   socket.write(head)
   const timer = setInterval(() => socket.write(byte), DRIP_EVERY_MS)

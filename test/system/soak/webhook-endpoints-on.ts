@@ -50,7 +50,6 @@ export async function post(url: string, bearer: string, path: string, body: obje
   return JSON.parse(text)
 }
 
-/** Formats the lag from `recordedAt` to the arrival. */
 export function formatLag({ count, p50, p90, p99, p999, max }: LatencySummary): string {
   const ms = (nanoseconds: number) => Math.round(nanoseconds / 1e6)
   return `n=${count} p50=${ms(p50)} p90=${ms(p90)} p99=${ms(p99)} p99.9=${ms(p999)} max=${ms(max)} ms`

@@ -146,7 +146,6 @@ async function bucket(t: TestContext, served: { readonly files: ArchiveFiles }):
   return stores.of('led')
 }
 
-/** Starts a server that serves the objects below `path`. Returns its address. */
 async function serve(
   t: TestContext,
   served: { readonly files: ArchiveFiles },

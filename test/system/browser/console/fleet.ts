@@ -22,7 +22,6 @@ export type Fleet = {
     readonly waiting: string
     readonly erased: string
     readonly inBatch: string
-    /** A record that the test changes as the database's superuser. */
     readonly toTamper: string
   }
   readonly trace: string

@@ -669,7 +669,7 @@ test('ten thousand live events do not freeze the page, nor take the focus', {
     await page.locator('button:has-text("Pause")').focus()
     const client = fleet.client
     const seen = async () => Number(await page.locator('[data-live-total]').getAttribute('data-live-total'))
-    // The stream has started once one of its events arrives.
+    // The stream has started as soon as one of its events arrives.
     for (let i = 0; (await seen()) === 0; i++) await client.records.notarize({ payload: { tool: 'ping', i } })
     const before = await seen()
     let left = LIVE_EVENTS

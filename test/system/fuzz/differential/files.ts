@@ -26,8 +26,6 @@ import { changeModel, type Model, modelOf, type Rendered, render, statementPool 
 import { honestNote, hostileNote } from './notes.ts'
 import { hostileReceipt, receiptOf } from './receipts.ts'
 
-/* Makes cases of whole files: proofs, exports, bundles, archives. */
-
 /** Returns true if the item has bytes to prove. A change may have removed its bytes. */
 function isProvable(item: BatchItem): boolean {
   try {

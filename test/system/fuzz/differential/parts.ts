@@ -9,8 +9,6 @@ import { anyBase, anyEntry, checkpointOf, quoted, signerOf } from './chains.ts'
 import { changeEntry, changeHead, envelopeOf, payloadBytes, statementPool } from './model.ts'
 import { hostileNote, hostileVerifierKey, verifierKey, WITNESS_KEYS } from './notes.ts'
 
-/* Makes cases of one small part: a text, a statement, an envelope, a note, a key. */
-
 export function makeJson(random: Random): Made {
   const depth = pick(random, [4, 35, 64])
   if (random() < 0.004) return { ...longJson(random), trust: { depth } }

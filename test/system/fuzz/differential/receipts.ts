@@ -27,8 +27,6 @@ import { modelOf, render } from './model.ts'
 import { honestNote } from './notes.ts'
 import { registeredItem } from './registered.ts'
 
-/* Makes cases of receipts in the headers of entries and statements. */
-
 /**
  * Puts a receipt into the header of an entry or statement, and changes something in the receipt or in the statement.
  * Half of the changed receipts are signed again.

@@ -52,7 +52,6 @@ const keyOfKid = new Map<string, PublicKey>(
   keys.map(({ kid, spki }) => [kid, parsePublicKey('EdDSA', Buffer.from(spki, 'base64'))]),
 )
 
-/** Folder for the files of cases, in memory if possible. */
 export const DIRECTORY = mkdtempSync(join(tmpdir(), 'tallystick-fuzz-'))
 process.on('exit', () => rmSync(DIRECTORY, { recursive: true, force: true }))
 
