@@ -388,7 +388,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
         [{ version: '7' }, "state = 'CANCELLED', version = 7, last_seq = 13"],
         [{ prev_seq: '9' }, CANCELLED], // The entry does not follow the record's last entry.
         [{}, "state = 'EXPIRED', version = 6, last_seq = 13"], // The entry leads to another state.
-        [{ kind: "'verdict-rendered'" }, "state = 'ACCEPTED', version = 6, last_seq = 13"], // The step is not possible from ACTIVE.
+        [{ kind: "'verdict-rendered'" }, "state = 'ACCEPTED', version = 6, last_seq = 13"], // Not possible from ACTIVE.
         [{}, `${CANCELLED}, performer_id = $other`],
         [{}, `${CANCELLED}, performer_id = null`],
         [{}, `${CANCELLED}, revisions = 0`],
@@ -423,7 +423,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('gated_records_append_only'), 'truncate tallystick.gated_records'],
   ],
   'insert a gated record that no entry creates': [
-    [refusedBy('gated_records_begin'), CREATION({}, { record_id: '$record' })], // The row names another record than the entry.
+    [refusedBy('gated_records_begin'), CREATION({}, { record_id: '$record' })], // The entry names another record.
     [refusedBy('gated_records_begin'), CREATION({ kind: "'record-notarized'" }, {})],
     [refusedBy('gated_records_begin'), CREATION({}, { first_seq: '3' })],
     [refusedBy('gated_records_begin'), CREATION({}, { principal_id: '$other' })],
@@ -486,7 +486,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'insert a chunk that no batch explains, or not all of them': [
     [refusedBy('batch_chunks_begin'), CHUNKS({})], // The entry does not exist.
     [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '3' })], // Entry 3 is not a batch.
-    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '4', chunk: '1', first_record_id: '$newBatchSecond' })], // The chunk is added after the batch was appended.
+    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '4', chunk: '1', first_record_id: '$newBatchSecond' })], // The batch is complete.
     [refusedBy('batch_chunks_begin'), BATCH('2', {})],
     [refusedBy('batch_chunks_begin'), BATCH('1', { count: '2' })],
     [refusedBy('batch_chunks_begin'), BATCH('1', { erased_seq: '14' })],

@@ -121,7 +121,8 @@ test('a limit that another server set holds from the next look at the key on', a
     'update tallystick.ledgers set rate_limit_per_second = 0.5, rate_limit_burst = 1 where ledger_id = $1',
     [app.ledgerId],
   )
-  app.deps.callers.forget(app.ledgerId) // Makes the server read the key again, as it does after 5 s (test/http/keys.test.ts).
+  // Makes the server read the key again, as it does after 5 s (test/http/keys.test.ts).
+  app.deps.callers.forget(app.ledgerId)
   const first = expectStatus(200, await app.send('GET', '/v1/ledger'))
   assert.equal(first.headers['ratelimit'], '"ledger";r=0;t=2')
 })

@@ -224,7 +224,8 @@ test('what was given up is delivered from a time on only, if asked, and at most 
      order by event_id desc limit 1`,
     [app.ledgerId],
   )
-  assert.match(open[0]!.newest, /0003e7$/) // One older delivery was still dead, so the 1,000 include only the first 999 of the new ones.
+  // One older delivery was still dead, so the 1,000 include only the first 999 of the new ones.
+  assert.match(open[0]!.newest, /0003e7$/)
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 501, more: false })
 })
 

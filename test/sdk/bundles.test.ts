@@ -140,7 +140,9 @@ test('a server that answers nonsense is said to be wrong', async () => {
       },
     },
   )
-  await assert.rejects(read(lacking.record(record.id)), /the server has no entry \d+/) // The server answers with two alternating keys, although a replaced key never returns. So the search for rotations would not end by itself.
+  await assert.rejects(read(lacking.record(record.id)), /the server has no entry \d+/)
+  // The server alternates two keys, although a replaced key never returns. So the search for rotations would not end by
+  // itself.
   let asked = 0
   const proof = async (seq: number) => {
     asked++
