@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** The rooms, lowest first. A file imports only from its own room and from lower ones (see docs/ARCHITECTURE.md). */
+/** The rooms, lowest first. A file imports only from its own room and from lower rooms (docs/ARCHITECTURE.md). */
 const ROOMS = [
   'src/errors.ts',
   'src/hangup.ts',
@@ -54,7 +54,7 @@ test('a server loads what serves MCP when it is asked for it first, and not at i
   )
 })
 
-/** Imports at runtime, without type imports. */
+/** Matches imports that take place at runtime, so no type imports. */
 const LOADED = /^(?:import|export)\s(?!type\s)[^'"]*?from\s+'([^']+)'/gm
 
 const ALL = ['sdk', 'src', 'worker', 'cli', 'bench', 'examples', 'tools']
@@ -64,7 +64,7 @@ test('no file imports itself through others, not even for a type', () => {
 })
 
 test('no folder imports itself through others: parts of a room have an order too', () => {
-  // Nested folders count as one.
+  // A folder and the folders in it count as one folder.
   const isInside = (inner: string, outer: string) => `${inner}/`.startsWith(`${outer}/`)
   const folders = importsOf(ALL)
     .map(([file, imported]): [string, string] => [dirname(file), dirname(imported)])
@@ -72,7 +72,7 @@ test('no folder imports itself through others: parts of a room have an order too
   assert.deepEqual(circlesIn(folders), [])
 })
 
-/** It shows what two servers of this project have signed, and is not an example to copy. */
+/** This example shows what two servers of this project have signed. It is not an example to copy. */
 const SHOWN = 'examples/federation/'
 
 test('the examples import the SDK by its name, and nothing else of this project', () => {
@@ -129,9 +129,12 @@ test('SQL is in src/db only, and the environment is read where processes begin',
   assert.deepEqual(faults, [])
 })
 
-/** Only `readConfig` reads the environment. Exceptions: these read it for a library or for children. */
+/**
+ * Only `readConfig` reads the environment. The files listed here are exceptions: they read it for a library or for
+ * child processes.
+ */
 const PROCESSES = new Set([
-  // Hides it from a library that reads it.
+  // Hides the environment from a library that reads it.
   'src/observe/tracing/span-sender.ts',
   'src/run/config.ts',
   'src/run/rds-token.ts',

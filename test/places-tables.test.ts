@@ -7,15 +7,15 @@ import { EVIDENCE } from '../src/db/evidence/tables.ts'
 const ROOT = resolve(import.meta.dirname, '..')
 
 /**
- * Number of files, besides migrations, that may know a table's role in verification, audit and restore: its own file
- * and the list.
+ * Number of files that may know a table's role in verification, audit and restore: the table's own file and the list.
+ * Migrations do not count.
  */
 const PLACES_MAX = 2
 
 /** Modules that verify, audit and restore a ledger. */
 const EVIDENCE_ROOMS = ['src/db/evidence', 'src/db/audit', 'src/verify', 'src/run/restore', 'src/db/ledgers']
 
-/** Additional files, for tables whose rows a restore needs before they are written. */
+/** Files that may also name a table, because a restore needs the table's rows before they are written. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   CLOSURES: ['src/run/restore/entry-of-line.ts'],
   ERASURES: ['src/run/restore/restore-ledger.ts'],

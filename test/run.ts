@@ -33,13 +33,16 @@ import { CLUSTER_VARIABLE, preparedCluster, startSuitePostgres } from './helpers
 const ROOT = resolve(import.meta.dirname, '..')
 const TEST_DIR = join(ROOT, 'test')
 const COSTS_FILE = join(TEST_DIR, 'costs.json')
-/** Small machines have two cores, and a file waits half of its time: for Postgres, a child, a clock. */
+/**
+ * Small machines have two cores. Four files run at once, because a file waits half of its time for Postgres, a child
+ * or a clock.
+ */
 const CONCURRENCY = 4
-/** Whole deployments, clusters, tools, pages of documentation. */
+/** Folder of tests of whole deployments, clusters, tools and pages of documentation. */
 const SYSTEM = 'system/'
-/** Soaks take all CPU cores for minutes: `npm run drill -- faults`. */
+/** Faults and soaks take all CPU cores for minutes. They run with `npm run drill -- faults`. */
 const FAULTS = ['system/faults/', 'system/soak/']
-/** A file that does not end is a failure instead of a suite that hangs. */
+/** A file that takes longer fails, so that the suite does not hang. */
 const FILE_MS_MAX = 900_000
 const SHOWN_MAX = 12
 
@@ -66,7 +69,7 @@ await postgres.stop('fast')
 const faultCode = report()
 process.exitCode = code || faultCode
 
-/** A named file runs alone, as readers of its figures expect. */
+/** Returns the groups. A named file runs alone, because readers of its figures expect that. */
 function listGroups(): Group[] {
   const isFile = new Set(named.filter((path) => path.endsWith('.ts')).map(fromTest))
   const files = changedOnly(
@@ -149,8 +152,8 @@ async function runTests(files: readonly string[]): Promise<number> {
         ...process.env,
         TALLYSTICK_TEST_DATABASE_URL: postgres.superuserUrl,
         [CLUSTER_VARIABLE]: preparedCluster(),
-        // Each file and each child is a process. Stripping and compiling the same modules again took most of a short
-        // one's time.
+        // Each file and each child is a process. Without the cache, stripping and compiling the same modules again
+        // took most of the time of a short process.
         NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'compile'),
         NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require=${join(TEST_DIR, 'helpers', 'note-cpu.cjs')}`,
         TALLYSTICK_TEST_CPU: noteFile,
@@ -169,9 +172,9 @@ async function runTests(files: readonly string[]): Promise<number> {
 }
 
 /**
- * Reports the cost of the run. A file without a line in the table fails the run. A file that exceeds its line is only
- * reported, because the same test takes three times the CPU on a core with a busy neighbour. Silent in CI, which
- * reads the last lines of the tests.
+ * Reports the cost of the run. A file without a line in the table fails the run. A file that costs more than its line
+ * is only reported, because the same test takes three times the CPU on a core with a busy neighbour. In CI nothing is
+ * printed, because CI reads the last lines of the tests.
  */
 function report(): number {
   const total = costs.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
@@ -213,7 +216,7 @@ function writeTable(costs: CostTable): void {
   writeFileSync(COSTS_FILE, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }
 
-/** CPU time of a process and of its finished children, from Linux; 0 elsewhere. */
+/** Returns the CPU time of a process and of its finished children, from Linux; 0 on other systems. */
 function cpuMsOf(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')

@@ -6,7 +6,7 @@ import { temporaryDirInMemory } from './helpers/postgres.ts'
 import { runCli } from './helpers/run-cli.ts'
 import { freePort, paste, startAllInOne } from './system/deployment/installation.ts'
 
-/* The only deployment that `npm test` starts. Other tests of the start are in test/system/start. */
+/* This is the only deployment that `npm test` starts. Other tests of the start are in test/system/start. */
 
 test('a first start notarizes the line that it prints, verifies from outside, and ends with Ctrl-C', async () => {
   const dataDir = temporaryDirInMemory()

@@ -89,7 +89,7 @@ test('what arrives while a batch commits makes one batch, the next', async (t) =
     )
     return rows[0].count
   }
-  while ((await countWriters()) < APPEND_CONNECTIONS) await sleep(1) // Waits for the connections.
+  while ((await countWriters()) < APPEND_CONNECTIONS) await sleep(1)
   await sleep(30)
   assert.equal(appender.queued.entries, 30, 'each lane has one batch in flight, and no other')
   assert.equal(await countWriters(), APPEND_CONNECTIONS)

@@ -14,8 +14,8 @@ import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { createTestLedger, makeEntry, makeIdempotency, type TestLedger } from '../helpers/test-ledger.ts'
 
 /*
- * Guarantees for each way in which a call can end. Each fault has two variants, not persisted and persisted, and the
- * whole ledger is checked after each.
+ * Tests what a commit guarantees for each way in which its call can end. Each fault is tested twice: once the commit
+ * was persisted, once it was not. After each fault the whole ledger is checked.
  */
 
 const FIRST_SIZE = 3
@@ -35,7 +35,6 @@ async function open(t: TestContext) {
   return { database, owner, proxy, pool, proxied, ledger, check }
 }
 
-/** Opens a pool like the server, or with other settings. */
 function openPool(t: TestContext, url: string, config?: TestPoolConfig): pg.Pool {
   const pool = config ? openTestPool(url, config) : openWritePool(testDatabase(url), { warn: () => {} })
   t.after(() => pool.end())
@@ -59,7 +58,7 @@ async function lockHead(owner: pg.Client, ledger: TestLedger): Promise<() => Pro
   return () => owner.query('rollback')
 }
 
-/** Waits until a call waits for a lock. Returns the pid of its backend. */
+/** Waits until some backend waits for a lock. Returns the pid of that backend. */
 async function waitForWaiter(owner: pg.Client): Promise<number> {
   for (;;) {
     const { rows } = await owner.query<{ pid: number }>(
@@ -328,7 +327,7 @@ test('a login that was locked out: unavailable', async (t) => {
 
 test('no free connection in time: unavailable, and nothing was sent', async (t) => {
   const { database, ledger, check } = await open(t)
-  // On a busy machine the first connection takes a while.
+  // The timeout is 1 s because on a busy machine the first connection takes a while.
   const pool = openPool(t, database.apiUrl, { max: 1, connectionTimeoutMillis: 1_000 })
   const taken = await pool.connect()
   assert.equal((await commitOne(pool, makeEntry(ledger))).status, 'unavailable')
@@ -348,7 +347,7 @@ test('the loser of a deadlock tries again by itself', async (t) => {
   const unlock = await lockHead(owner, second)
   const committing = commitBatch(pool, [makeEntry(first), makeEntry(second)])
   await waitForWaiter(superuser)
-  // This statement returns only because the call, which detects the deadlock first, has released its lock.
+  // This statement returns only after `commitBatch` has detected the deadlock and released its lock on this row.
   await owner.query('select from tallystick.chain_heads where ledger_id = $1 for update', [first.id])
   await unlock()
   assert.deepEqual(statusesOf(await committing), ['appended', 'appended'])
@@ -378,7 +377,7 @@ test('who keeps losing gives up: unavailable, after one try and three more', asy
 })
 
 test('only what Postgres said is known: every other error leaves the outcome unknown', () => {
-  // EPIPE looks like an SQLSTATE.
+  // EPIPE has five characters, like an SQLSTATE.
   for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT', '23505', undefined]) {
     assert.equal(classifyFailure(Object.assign(new Error('socket'), { code })).kind, 'unknown', code)
   }

@@ -13,7 +13,7 @@ import { DEFINITION, ENVELOPE_KEY, HASH, SAMPLES, TIME } from '../proof/samples.
 const entropy = makeEntropy()
 const signer = makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32))
 const atMs = Date.parse(TIME)
-/** A signer that must not be called: invalid entries must be refused before. */
+/** A signer that must not be called, because invalid entries must be refused before they are signed. */
 const unused = { ...signer, sign: () => assert.fail('it was signed') }
 
 type Members = Record<string, JsonValue>
@@ -43,7 +43,10 @@ function saidOf(kind: EntryKind) {
   return { author, said: said as EntryClaims }
 }
 
-/** Digest of the definition, for kinds whose predicate contains it (docs/formats/statements.md). */
+/**
+ * Returns the digest of the definition that the predicate contains (docs/formats/statements.md); null: this kind
+ * contains none.
+ */
 function definitionDigest(kind: EntryKind, name: string, predicate: Members): string | null {
   const { agent, scopes, expiresAt, tokenHash, inviter, invited } = predicate
   const definition =
@@ -83,7 +86,7 @@ for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
     refused({ extraSubjects: [...(said.extraSubjects ?? []), { name: 'other', sha256: HASH }] })
     refused({}, { agent: 'agt_none' })
     refused({}, { ledger: 'led_none' })
-    // The year 10000 has five digits, and times before 1970 have no count of seconds.
+    // The year 10000 has five digits. Times before 1970 are negative.
     const times = 'key' in author ? [-1] : [-1, 253_402_300_800_000]
     for (const at of times) refused({}, 'key' in author ? { authenticatedAtMs: at } : {}, at)
   })

@@ -10,7 +10,10 @@ import type { Uuid } from '../../src/proof/ids.ts'
 const PREPARE_US = 50
 const ANSWER_US = 35
 const CALL_US = 400
-/** Fraction of a call before it needs the lock of the head: parameters, the MAC. */
+/**
+ * Share of a call's time that passes before the call needs the lock of the head. It covers the parameters and the
+ * MAC.
+ */
 const UNLOCKED_SHARE = 0.3
 const RECORD_US = 27
 const CLIENT_US = 60

@@ -11,8 +11,6 @@ import { connect, openTestPool } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, makeEntry } from '../helpers/test-ledger.ts'
 
-/* Tests every SQLSTATE of Postgres' own list, before and during a commit. */
-
 type State = { readonly code: string; readonly name: string }
 
 /** Parses lines such as `22012    E    ERRCODE_DIVISION_BY_ZERO    division_by_zero`; E: an error. */
@@ -94,7 +92,10 @@ test('one of each class, raised before and during a commit, ends the append so, 
   }
 })
 
-/** In addition to one of each class: those that were once answered 500, and exceptions of their class. */
+/**
+ * Codes tested in addition to one code of each class: codes that were once answered 500, and exceptions within their
+ * class.
+ */
 const OTHERS = ['40001', '40003', '25P03', '42P01', '55006', '57014', '22021', '22P05', 'P0001', '25006']
 
 const STATUSES: Readonly<Record<string, string>> = {

@@ -147,7 +147,7 @@ type Behaviour = {
   hangUp?: (step: string, n: number) => boolean
 }
 
-/** Server of records with as much of the lifecycle as the clients read. */
+/** Starts a server of records that implements the part of the lifecycle that the clients read. */
 async function startServer({
   verifyAfterMs,
   outcome = 'VERIFIED',

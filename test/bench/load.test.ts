@@ -254,7 +254,7 @@ function planFor(server: { port: number }): LoadPlan {
 
 type Behaviour = {
   answerAfterMs?: number
-  /** When the server stalls once, after the first request, and for how long. */
+  /** The server stalls once, this long after the first request, for `stallMs`. */
   stallAtMs?: number
   stallMs?: number
   statusOf?: (n: number) => number
@@ -262,7 +262,7 @@ type Behaviour = {
   pieces?: boolean
 }
 
-/** Sequential, because timers of different lengths may fire out of order. */
+/** Writes the pieces one after another, because timers of different lengths may fire out of order. */
 async function writeInPieces(socket: net.Socket, bytes: Buffer): Promise<void> {
   for (const [from, to] of [
     [0, 5],

@@ -12,8 +12,6 @@ import { buildCliApp } from '../helpers/cli-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { runCommand } from '../helpers/run-command.ts'
 
-/* Administrative commands against one running server with its worker. */
-
 /**
  * Returns a command's output, one JSON value a line. Asserts that it succeeds, with exactly `said` on standard error.
  */

@@ -153,7 +153,7 @@ test('a range holds registered statements whole, and is not made with half of on
   const last = (await app.notarize(generic())).entry.seq
   const both = await bundle('--from', String(seq), '--to', String(last))
   assert.match(both.stdout, / entries=3 .* statements=1\n$/)
-  // The policy is before the range and included.
+  // The registration policy precedes the range, and the bundle includes it.
   assert.doesNotMatch(both.stderr, /was not checked/)
   assert.ok(both.lines.some(({ kind }) => kind === 'registration-policy-set'))
   for (const [from, to, advice] of [
@@ -189,7 +189,7 @@ test('bundle refuses what it cannot make', async (t) => {
   assert.match(piped.stdout, /^\{"bundle":1,.*\n\{"entries":2\}\n$/s)
   const unknown = await runCommand(['bundle', 'rec_01jegv5gyme00r000000000001', '-o', file])
   assert.match(unknown.stderr, /not_found|has no record/)
-  // A key with audit:read may read no documents.
+  // A key with only `audit:read` may not read documents.
   const key = await addKey(app, { agent: app.ledger.agent.id, scopes: ['audit:read'] })
   const audit = (...args: string[]) =>
     runCommand(['bundle', '--from', '1', '--to', '3', '-o', file, '--api-key', key, ...args])

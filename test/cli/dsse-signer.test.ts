@@ -60,7 +60,7 @@ AwEH
 `,
 }
 
-/** As securesystemslib computes it: SHA-256 over the named curve and the uncompressed point. */
+/** The key id that securesystemslib computes: SHA-256 over the key with the named curve and the uncompressed point. */
 const KEYID = 'f846693b207e6df3d5add8dcb944e29924bed2c06ee6d9892cf59db5b4e36fc4'
 
 test('the key id of a P-256 key is the same in whichever form its file has it', async (t) => {

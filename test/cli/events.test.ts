@@ -16,7 +16,6 @@ import { runCommand } from '../helpers/run-command.ts'
 import { until } from '../helpers/wait.ts'
 import { sendProblem, startHostile } from '../sdk/hostile-server.ts'
 
-/** Starts `tallystick tail` as a process and collects its output. */
 function startTail(t: TestContext, args: readonly string[], env: Record<string, string>) {
   const child = endsWithTests(
     spawn(process.execPath, [CLI, 'tail', ...args], { env: { ...bareEnvironment(), ...env } }),
@@ -94,7 +93,7 @@ test('what happened in a ledger', async (t) => {
     'tail shows what comes from now on, and with the last cursor the next one goes on',
     async (t) => {
       const first = startTail(t, [], env)
-      // It prints nothing before the first event.
+      // `tail` prints nothing before the first event, so records are added until it prints one.
       const ids = new Set<string>()
       await until(async () => {
         ids.add((await app.notarize(genericBody({ n: ids.size }))).id)
@@ -152,7 +151,7 @@ test('what happened in a ledger', async (t) => {
     await again.close()
   })
 
-  // An interrupted tail leaves a connection without requests, for which Node would wait a minute.
+  // An interrupted tail leaves an idle connection. Node would wait a minute for it to close.
   app.app.server.closeAllConnections()
 })
 

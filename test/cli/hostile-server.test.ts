@@ -139,7 +139,7 @@ test('what a webhook is called drives no terminal of a doctor, nor does what the
 test('an export takes over no file that lies there, which others may read or which is a link', async (t) => {
   const { directory } = temporaryFiles(t)
   const server = await startHostile(t, (response) => {
-    // An export begins with an entry that announces it.
+    // The client announces an export before it reads it. This is the answer to the announcement.
     if (response.req.method === 'POST') sendJson(response, { entry: { seq: 2 }, from: 0, to: 1 })
     else
       response

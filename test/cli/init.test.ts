@@ -34,7 +34,7 @@ test('init and doctor', async (t) => {
   const known = join(folder, 'known-ledgers.json')
   const { ledger, key, agent } = app.ledger
   const forget = () => rmSync(folder, { recursive: true, force: true })
-  /** Removes the variables. The working folder is empty too. */
+  /** Removes the connection's variables. The working folder has no credentials either. */
   const bare = () => {
     for (const name of ['TALLYSTICK_URL', 'TALLYSTICK_API_KEY']) delete process.env[name]
   }
@@ -274,7 +274,7 @@ test('doctor says what stands in the way of a server: nobody there, another one,
     assert.deepEqual([code, found[check]?.status], [1, status], check)
     assert.match(found[check]!.detail, pattern)
   }
-  // The key is sent only to what may be a Tallystick server.
+  // A key is sent only to a server that may be a Tallystick server.
   assert.ok(seen.includes('Bearer tly_x') && seen.includes(undefined))
   const unusable = await diagnose(['--server', 'nowhere', '--api-key', 'tly_x'])
   assert.deepEqual([unusable.code, unusable.found['credentials']!.status], [1, 'fail'])

@@ -30,7 +30,8 @@ test('a temporary directory that is not there is this machine’s fault, and the
 
 test('a limit of file sizes here is never blamed on the server that sends the export', async (t) => {
   const { env, files } = await sharedCliApp(t)
-  // In blocks of 512 bytes or 1 KiB. Libraries are only read.
+  // `ulimit -f 1` limits files to 512 bytes or 1 KiB, depending on the shell. The limit does not affect reading
+  // libraries.
   const child = spawn('sh', ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, CLI, 'verify'], {
     env: { ...bareEnvironment(), ...env, TMPDIR: files.directory },
     stdio: ['ignore', 'pipe', 'pipe'],

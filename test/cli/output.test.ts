@@ -32,7 +32,6 @@ import { until } from '../helpers/wait.ts'
 
 const PROOF = ['proof', '0']
 
-/** Returns the text that `proof` prints, and the path of a file in a new folder. */
 async function setUp(t: TestContext) {
   const app = await sharedCliApp(t)
   const publish = await makePublish(t, app)
@@ -144,7 +143,7 @@ test('-o with a link like /dev/stdout is standard output, and >(…) a descripto
     })
     return once(child, 'close')
   }
-  // The shell opened the file and continues to write to it.
+  // The shell opened the file before the command and still writes to it.
   assert.deepEqual(await bash('{ echo before; "$0" "$@" -o stdout; echo after; } > shared'), [0, null])
   assert.equal(readFileSync(at('shared'), 'utf8'), `before\n${text}after\n`)
   assert.deepEqual(
@@ -197,7 +196,7 @@ test('-o follows no link, and opens no pipe, that another user may have put ther
   const makeFolder = (name: string, { mode = 0o1777, owner = 0 } = {}) => {
     mkdirSync(at(name))
     chownSync(at(name), owner, owner)
-    // Separate from mkdir, whose mode the umask limits.
+    // `chmod` is separate from `mkdir` because the umask limits the mode of `mkdir`.
     chmodSync(at(name), mode)
     mkdirSync(at(`${name}/own`))
     for (const [link, target, user] of [

@@ -22,7 +22,6 @@ test.after(async () => {
 
 const QUICK = ['--gate-ms', '100000']
 
-/** Returns the finding and the member of the report, with the replica set by option or variable. */
 async function judge(
   replica: string,
   environment: Record<string, string> = {},

@@ -9,7 +9,7 @@ import { buildTestApp } from '../helpers/app.ts'
 import { createEmptyDatabase, createTestDatabase, startTestPostgres } from '../helpers/database.ts'
 import { runAlone } from '../helpers/run-command.ts'
 
-/** A gate that any disk passes, even on a busy machine. */
+/** A time limit that any disk meets, even on a busy machine. */
 const ANY_DISK = ['--gate-ms', '100000']
 
 type Run = { readonly code: number; readonly report: PreflightReport; readonly text: string }

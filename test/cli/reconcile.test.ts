@@ -66,7 +66,7 @@ test('names the ledger and the entry of the first difference, and exits with 1',
 test('says which of the two does not verify by itself', async (t) => {
   const peers = exchange()
   const seq = peers.guest.lines.length
-  // The same entry twice, so the ledger does not verify.
+  // The guest's ledger contains the same entry twice, so it does not verify.
   const [first] = peers.home.lines.filter(({ kind }) => kind === 'record-created')
   peers.receive(peers.guest, first!)
   const [home, guest] = save(t, peers)

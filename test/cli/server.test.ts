@@ -12,12 +12,13 @@ import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain } from '../helpers/test-chain.ts'
 
-/* Verify and export against a real server and several fake ones. */
-
 const KEY = 'tly_0123456789abcdef'
 const env = { TALLYSTICK_API_KEY: KEY }
 
-/** Answer to the announcement of an export. Without `answersAnnouncements` the listener answers it. */
+/**
+ * The fake server's answer to the announcement of an export. Without `answersAnnouncements` the test's listener
+ * answers announcements.
+ */
 const ANNOUNCED = JSON.stringify({ entry: { seq: 4 }, from: 0, to: 3 })
 
 async function serve(
@@ -89,7 +90,7 @@ test('verifies and exports the server of the environment, of the options, or tha
   const auth = ['/v1/export', `Bearer ${KEY}`]
   assert.deepEqual(seen, [...auth, '/v1/export', 'Bearer tly_other', ...auth])
 
-  // The output must name the ledger if the user did not.
+  // The user did not name the ledger, so the output must name it.
   const kept = await runCli(['verify'], { env: { TALLYSTICK_URL: url, ...env } })
   assert.match(kept.stdout, /^INTEGRITY_OK entries=4/)
   assert.equal(kept.stderr, `tallystick: reading the ledger at ${url} (API key: options and environment)\n`)

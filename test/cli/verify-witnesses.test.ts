@@ -41,7 +41,7 @@ test('with --strict a ledger needs a checkpoint that enough of the witnesses cos
   const kept = temporaryFiles(t).write('kept.note', cosigned(chain.checkpoint(5), 1, 2))
   const withKept = await runAlone(['verify', one, ...TWO_OF_THREE, ...STRICT, '--checkpoint', kept])
   assert.match(withKept.stdout, new RegExp(`^INTEGRITY_OK .* covered=5 .* witnessed=5 of ${size}\n$`))
-  // A checkpoint without cosignatures does not count, even if it is your own.
+  // The user's own checkpoint counts only with enough cosignatures.
   const own = temporaryFiles(t).write('own.note', chain.checkpoint(5))
   const withOwn = await runAlone(['verify', one, ...TWO_OF_THREE, ...STRICT, '--checkpoint', own])
   assert.match(withOwn.stdout, /code=witnesses_too_few/)
@@ -74,7 +74,7 @@ test('with --strict a bundle needs a checkpoint that enough of the witnesses cos
   const few = cosigned(chain.checkpoint(), 1)
   assert.match((await check(few)).stdout, /^BUNDLE_OK .* cosigned=1\n$/)
   assert.match((await check(few, ...STRICT)).stdout, /^BUNDLE_FAILED code=witnesses_too_few /)
-  // A cosignature for another tree.
+  // The cosignature is for the tree of size 4.
   const forged = chain.checkpoint() + cosigned(chain.checkpoint(4), 0).slice(chain.checkpoint(4).length)
   assert.match((await check(forged)).stdout, /^BUNDLE_FAILED .*code=signature_invalid/)
   const witnesses = { keys: vkeys, min: 2 }
@@ -100,7 +100,10 @@ test('with --strict a proof needs a checkpoint that enough of the witnesses cosi
   assert.match((await prove(few, ...STRICT)).stdout, /^PROOF_FAILED code=witnesses_too_few /)
 })
 
-/** Lines by unknown keys: of a stranger, and a post-quantum line of a witness that is known by another key. */
+/**
+ * Two signature lines by unknown keys: one of an unknown witness, and a post-quantum line of a witness that is known
+ * by another key.
+ */
 const UNKNOWN =
   signatureLine('stranger.example', new Uint8Array(4), new Uint8Array(64)) +
   signatureLine('w0.example', new Uint8Array(4), new Uint8Array(8 + 2_420))

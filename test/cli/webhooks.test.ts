@@ -15,8 +15,6 @@ import { runCommand } from '../helpers/run-command.ts'
 import { until } from '../helpers/wait.ts'
 import { startReceiver } from '../helpers/webhook-receiver.ts'
 
-/* Webhooks through the command line, with a worker that delivers to a receiver on this machine. */
-
 const ALLOW = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 const URL = 'https://example.com/hook'

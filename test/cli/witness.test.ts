@@ -183,7 +183,7 @@ test('nobody but the log uses up what a log may send', async (t) => {
 
 test('a log that sends more than it may is told to come again', async (t) => {
   const { add } = await open(t, folderOf(t))
-  // A stopped clock: on a busy machine the limit would recover as fast as this log sends.
+  // The clock is stopped, because on a busy machine the rate limit would recover as fast as this log sends.
   t.mock.method(performance, 'now', () => 0)
   const statuses = new Set<number>()
   for (let size = 1; size <= WITNESS_REQUESTS_PER_LOG_BURST + 50; size++)
@@ -282,7 +282,7 @@ test('a state that was put back is found by a later cosignature of its own, and 
   await first.close()
   writeFileSync(join(folder, `${hash}.note`), older)
   const second = await open(t, folder)
-  // A forged signature proves nothing.
+  // A forged signature is refused with 409: it does not prove that the log signed two trees.
   const forged = lines.replace(/....\n$/, 'AAA=\n')
   assert.equal((await second.add(7, 7, { lines: forged })).status, 409)
   assert.equal((await second.add(7, 7, { lines })).status, 500)

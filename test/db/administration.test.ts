@@ -20,8 +20,6 @@ import {
 } from '../helpers/test-ledger.ts'
 import { makeWay } from '../helpers/test-steps.ts'
 
-/* Administrative entries in append_entries (append_details), and their triggers. */
-
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const [api, worker, owner] = await Promise.all(
@@ -94,7 +92,7 @@ test('a ledger that was found restored takes only the entry that acknowledges it
   assert.equal(await close(90, known), true)
   assert.equal(await close(90, known), false, 'it is closed as restored')
   assert.deepEqual(await append(api, makeEntry(ledger)), ['refused_closed'])
-  // The function that unfreezes a ledger cannot reopen this one.
+  // `set_ledger_frozen` cannot reopen a closed ledger.
   for (const frozen of [true, false])
     await api.query('select tallystick.set_ledger_frozen($1, $2)', [ledger.id, frozen])
   assert.deepEqual(await append(api, makeEntry(ledger)), ['refused_closed'])

@@ -44,7 +44,7 @@ const MINUTE_MS = 60_000
 const DEADLINES_MS = [null, 60 * MINUTE_MS, 60 * MINUTE_MS, -60 * MINUTE_MS]
 const OUTCOMES = 11
 
-/** Values of fast-check. An item's numbers pick from what exists when the item is made. */
+/** Generates items. The numbers of an item select from what exists when the item is made. */
 const itemArbitrary = fc.record({
   ledger: fc.nat({ max: LEDGERS - 1 }),
   shape: fc.oneof(
@@ -119,12 +119,12 @@ test('any calls end as if their items had come one after another', async (t) => 
     }),
     { numRuns: runs(30), endOnFailure: true },
   )
-  // Which outcomes occur is random, so some may be missing.
+  // Which outcomes occur is random, so up to three may be missing.
   assert.ok(seen.size >= OUTCOMES - 3, `the calls lead to ${[...seen]} only`)
   assert.ok(reached.size >= GATED_STATES_MIN, `the calls lead to ${[...reached]} only`)
 })
 
-/** Thirty runs on a busy machine once reached only five. */
+/** Thirty runs on a busy machine once reached only five states. */
 const GATED_STATES_MIN = 4
 
 test('calls of four connections at once leave one dense, linked chain, and take each key once', async (t) => {
@@ -197,7 +197,7 @@ function makeItems(item: Item, ledgers: TestLedger[], model: AppendModel): TestE
     : [spoil(item, first!), ...rest]
 }
 
-/** Adds an idempotency key of the actor; the system has none. A notarizing actor is one of two. */
+/** Adds an idempotency key of the actor. The system has no keys. The actor of a notarization is one of two. */
 function keyOf(item: Item, ledger: TestLedger, entry: TestEntry): Partial<TestEntry> {
   const notarizes = entry.toState === 'RECORDED' && {
     actorId: uuidOfBytes(sha256(bytesOfUuid(ledger.id), Buffer.of(item.actor)).subarray(0, 16)),
@@ -213,7 +213,7 @@ function shape(item: Item, ledger: TestLedger, model: AppendModel): TestEntry[] 
     return [makeEntry(ledger, { kind: 'ledger-created', subjectId: ledger.id, version: null, records: [] })]
   }
   const gated = [...model.ledgers.get(hex(ledger.id))!.gated]
-  // Usually one of the newest, because the others have ended.
+  // Usually selects one of the newest records, because the older ones have ended.
   const picked = gated.at(-1 - (item.record % Math.min(3, Math.max(1, gated.length))))
   if (item.shape === 'creation' || !picked) return [makeCreation(ledger, termsOf(item.terms))]
   const [id, stands] = picked
@@ -242,7 +242,6 @@ function termsOf(number: number): Parameters<typeof makeCreation>[1] {
 
 const relativeToNow = (ms: number | null) => ms && Date.now() + ms
 
-/** Usually a step that the state allows, by its party. */
 function makeRandomStep(
   item: Item,
   ledger: TestLedger,
@@ -250,7 +249,7 @@ function makeRandomStep(
   last: Parameters<typeof makeStep>[1],
 ): TestEntry {
   const ways = LIFECYCLE.filter(({ from }) => from === stands.state)
-  const way = ways[Math.max(0, item.way - 3)] // Usually the first way, which leads on.
+  const way = ways[Math.max(0, item.way - 3)] // Usually the first transition, because the record can continue after it.
 
   const anything = !way || item.terms === 0
   const kind = anything ? STEP_KINDS[item.way % STEP_KINDS.length]! : (way.kind as StepKind)
@@ -278,7 +277,7 @@ function spoil(item: Item, entry: TestEntry): TestEntry {
       return { ...entry, kind: 'no-such-kind' }
     case 'event':
       return { ...entry, version: null, records: [], document: undefined, gated: undefined }
-    case 'system': // The system acts on behalf of nobody.
+    case 'system': // The system acts for no agent.
       return entry.version !== null && entry.version > 1
         ? { ...entry, actorId: null, idempotency: null }
         : { ...entry, partyId: undefined, version: 0 }
@@ -331,7 +330,7 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
   }
 }
 
-/** Checks that hold for any order of the calls. */
+/** Checks invariants that hold for any order of the calls. */
 async function judge(
   owner: pg.Client,
   ledgers: TestLedger[],

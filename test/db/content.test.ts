@@ -6,7 +6,10 @@ import { test } from 'node:test'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** Files that know whether content is still in Postgres: two that read it, two that release it, and the SQL of both. */
+/**
+ * Files that distinguish whether content is still in Postgres: two files read content, two release it, and the others
+ * are the SQL of both.
+ */
 const KNOWING = [
   'migrations/0004-records.sql',
   'migrations/functions/erase-documents.sql',
@@ -18,7 +21,7 @@ const KNOWING = [
   'src/followers/archive/release-content.ts',
 ]
 
-/** Columns that show it, and calls that read the archive. */
+/** Columns that show whether content is in Postgres, and calls that read the archive. */
 const WORDS =
   /\breleased_bytes\b|\bleaves_for_archive\(|\b[cn]\.content is (not )?null|(await|=) archiveOf\(|\bLeavingChunk\b|\.content, 'base64'|asBase64\('c\.content'\)/
 

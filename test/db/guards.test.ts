@@ -24,7 +24,10 @@ import { createTestLedger, makeEntry, type TestLedger } from '../helpers/test-le
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 const migrateNow = (ownerUrl: string) => migrate({ ownerUrl, masterKey, passwords: TEST_PASSWORDS })
 
-/** Triggers of the chain, and the one that refuses all logins except the owner's while others are off. */
+/**
+ * Triggers that must fire always: those of the chain, and the one that refuses all logins except the owner's while
+ * other triggers are off.
+ */
 const ALWAYS = ['chain_heads_forward_only', 'entries_extend_chain', 'proven_session']
 
 test('every trigger of the schema is noted, and fires always if the others rest on it', async (t) => {
@@ -108,7 +111,7 @@ test('an entry that does not move its head is not appended, whichever way it tak
   await withClient(database.ownerUrl, (client) =>
     client.query('alter table tallystick.entries disable trigger entries_extend_chain'),
   )
-  // A state of the database, not of a row: 503, and the batch is not halved.
+  // The failure concerns the database, not a row. So it is answered 503, and the batch is not halved.
   const unmoved = (error: Error & { code?: string }) =>
     error.code === '55000' && classifyFailure(error).kind === 'unavailable'
   await assert.rejects(appendEntries(api, [makeEntry(ledger)]), unmoved)

@@ -54,12 +54,15 @@ async function open(t: TestContext): Promise<void> {
 }
 
 /**
- * Fills the ledger:
+ * Fills the ledger with these entries:
  *
- * - entries 0 to 2: those of a new ledger
- * - 3: a record; 4: a batch; 5: a gated record; 6: another record
- * - 7 to 11: another gated record, VERIFIED and sent back for revision
- * - 12: an erasure that names that record, of a document that does not exist
+ * - 0 to 2: those of a new ledger
+ * - 3: a record
+ * - 4: a batch
+ * - 5: a gated record
+ * - 6: another record
+ * - 7 to 11: another gated record, which was VERIFIED and sent back for revision
+ * - 12: an erasure that names the gated record of entry 7, but a document that does not exist
  */
 async function fill(): Promise<void> {
   ledger = await createTestLedger(clients.api)
@@ -175,13 +178,12 @@ const CHUNKS = (...chunks: Record<string, string>[]) => {
     values ${rows.map((row) => `(${Object.values(row)})`)}`
 }
 
-/** Moves the gated record that is ACTIVE again, with an entry inserted in the same statement. */
+/** Takes a step of the gated record that is ACTIVE again. The step's entry is inserted in the same statement. */
 const STEP = (entry: Record<string, string>, change: string) =>
   `with entry as (${ENTRY('13', '$next', { kind: "'record-cancelled'", subject_id: '$gated', version: '6', prev_seq: '11', ...entry })})
    ${UPDATE('gated_records', change)} and record_id = $gated`
 const CANCELLED = "state = 'CANCELLED', version = 6, last_seq = 13"
 
-/** Inserts a gated record with its entry and record. */
 const CREATION = (entry: Record<string, string>, gated: Record<string, string>) => {
   const columns = {
     ledger_id: '$ledger',
@@ -218,7 +220,7 @@ const DOCUMENT = (changes: Record<string, string>) => {
   return `insert into tallystick.documents (${Object.keys(columns)}) values (${Object.values(columns)})`
 }
 
-/** `note`: its third line, which should be the root. */
+/** Inserts a checkpoint. `note` is the root in the third line of the note; it should be the tree's root. */
 const CHECKPOINT = (size: string, chain: string, note = '$random::bytea', noteSize = size) =>
   `insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
    select $ledger, ${size}, $random, ${chain}, format(E'%s\\n%s\\n%s\\n', origin, ${noteSize}, encode(${note}, 'base64'))
@@ -360,10 +362,10 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
   'move a gated record where no transition and no entry leads': [
     ...[
-      "state = 'ACTIVE'", // No step.
-      "state = 'ACTIVE', version = 2", // No entry.
-      "state = 'ACTIVE', version = 2, last_seq = 8", // The step of another record.
-      "state = 'ACTIVE', performer_id = $agent", // No step, and not its performer.
+      "state = 'ACTIVE'", // No step belongs to the change.
+      "state = 'ACTIVE', version = 2", // No entry belongs to the change.
+      "state = 'ACTIVE', version = 2, last_seq = 8", // Entry 8 is the step of another record.
+      "state = 'ACTIVE', performer_id = $agent", // No step belongs to the change, and `$agent` is not the performer.
       'version = 2',
       'last_seq = 6',
     ].map((change): [Refusal, string] => [
@@ -371,28 +373,28 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       `${UPDATE('gated_records', change)} and record_id = $created`,
     ]),
     ...[
-      "state = 'VERIFIED', version = 4, last_seq = 10", // Backwards.
+      "state = 'VERIFIED', version = 4, last_seq = 10", // The version goes backwards.
       "state = 'VERIFIED'",
       'version = 6',
-      CANCELLED, // No entry.
+      CANCELLED, // No entry belongs to the change.
     ].map((change): [Refusal, string] => [
       refusedBy('gated_records_change'),
       `${UPDATE('gated_records', change)} and record_id = $gated`,
     ]),
     ...(
       [
-        [{ subject_id: '$created' }, CANCELLED], // Names another record.
-        [{ version: '7' }, CANCELLED], // Not the next version.
+        [{ subject_id: '$created' }, CANCELLED], // The entry names another record.
+        [{ version: '7' }, CANCELLED], // The version is not the next one.
         [{ version: '7' }, "state = 'CANCELLED', version = 7, last_seq = 13"],
-        [{ prev_seq: '9' }, CANCELLED], // Does not follow the last entry.
-        [{}, "state = 'EXPIRED', version = 6, last_seq = 13"], // Leads to another state.
+        [{ prev_seq: '9' }, CANCELLED], // The entry does not follow the record's last entry.
+        [{}, "state = 'EXPIRED', version = 6, last_seq = 13"], // The entry leads to another state.
         [{ kind: "'verdict-rendered'" }, "state = 'ACCEPTED', version = 6, last_seq = 13"], // Not possible from ACTIVE.
         [{}, `${CANCELLED}, performer_id = $other`],
         [{}, `${CANCELLED}, performer_id = null`],
         [{}, `${CANCELLED}, revisions = 0`],
       ] as const
     ).map(([entry, change]): [Refusal, string] => [refusedBy('gated_records_change'), STEP(entry, change)]),
-    // A copy of an old step: each version has one step.
+    // A copy of an old step. Each version has only one step.
     [refusedBy('entries_by_record'), STEP({ version: '4', prev_seq: '9' }, CANCELLED)],
   ],
   'change the terms of a gated record, exchange its performer or count its revisions anew': [
@@ -421,7 +423,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('gated_records_append_only'), 'truncate tallystick.gated_records'],
   ],
   'insert a gated record that no entry creates': [
-    [refusedBy('gated_records_begin'), CREATION({}, { record_id: '$record' })], // Names another record.
+    [refusedBy('gated_records_begin'), CREATION({}, { record_id: '$record' })], // The entry names another record.
     [refusedBy('gated_records_begin'), CREATION({ kind: "'record-notarized'" }, {})],
     [refusedBy('gated_records_begin'), CREATION({}, { first_seq: '3' })],
     [refusedBy('gated_records_begin'), CREATION({}, { principal_id: '$other' })],
@@ -438,7 +440,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'change, remove or add the document of a step': [
     ...['digest = $random', 'subject_id = $stranger', 'seq = 10', "content = '[]'", 'salt = $salt']
       .concat(['ledger_id = $other', "document = 'evidence'"])
-      .concat(['content = null, salt = null, erased_seq = 13']) // No entry.
+      .concat(['content = null, salt = null, erased_seq = 13']) // Entry 13 does not exist.
       .map((change): [Refusal, string] => [
         refusedBy('documents_keep'),
         `${UPDATE('documents', change)} and seq = 11`,
@@ -448,20 +450,20 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       `${UPDATE('documents', change)} and seq = 11`,
     ]),
     [refusedBy('documents_content_or_erased'), DOCUMENT({ seq: '11', salt: 'null' })],
-    // An erasure of another subject, or of another entry's document.
+    // The erasure is of another subject, or of another entry's document.
     ...['9', '11'].map((seq): [Refusal, string] => [
       refusedBy('documents_keep'),
       `${UPDATE('documents', 'content = null, salt = null, erased_seq = 12')} and seq = ${seq}`,
     ]),
     [refusedBy('documents_append_only'), 'delete from tallystick.documents where ledger_id = $ledger'],
     [refusedBy('documents_append_only'), 'truncate tallystick.documents'],
-    [refusedBy('documents_keep'), DOCUMENT({ seq: '13' })], // No entry.
-    [refusedBy('documents_keep'), DOCUMENT({ seq: '3' })], // No step.
-    [refusedBy('documents_keep'), DOCUMENT({ seq: '8' })], // A step without a document.
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '13' })], // Entry 13 does not exist.
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '3' })], // Entry 3 is not a step.
+    [refusedBy('documents_keep'), DOCUMENT({ seq: '8' })], // Entry 8 is a step that has no document.
     [refusedBy('documents_keep'), DOCUMENT({ seq: '11', subject_id: '$created' })],
     [refusedBy('documents_keep'), DOCUMENT({ seq: '11', document: "'evidence'" })],
     [refusedBy('documents_keep'), DOCUMENT({ seq: '9', document: "'values'", subject_id: '$completion' })],
-    [refusedBy('documents_pkey'), DOCUMENT({ seq: '11' })], // A second document.
+    [refusedBy('documents_pkey'), DOCUMENT({ seq: '11' })], // Entry 11 already has its document.
     [refusedBy('documents_document_check'), DOCUMENT({ seq: '11', document: "'payload'" })],
   ],
   'say of an erasure what can’t be': [
@@ -471,10 +473,10 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('erasures_pkey'), ERASURE('10', "'reason'", '14')],
   ],
   'insert a record that no entry explains': [
-    [refusedBy('records_begin'), RECORD({ first_seq: '13' })], // No such entry.
-    [refusedBy('records_begin'), RECORD({ first_seq: '8' })], // A step.
-    [refusedBy('records_begin'), RECORD({ first_seq: '1' })], // Not an entry of a record.
-    [refusedBy('records_begin'), RECORD({ first_seq: '4' })], // An entry of a batch.
+    [refusedBy('records_begin'), RECORD({ first_seq: '13' })], // Entry 13 does not exist.
+    [refusedBy('records_begin'), RECORD({ first_seq: '8' })], // Entry 8 is a step.
+    [refusedBy('records_begin'), RECORD({ first_seq: '1' })], // Entry 1 is not of a record.
+    [refusedBy('records_begin'), RECORD({ first_seq: '4' })], // Entry 4 is a batch.
     [refusedBy('records_begin'), RECORD({ first_seq: '4', record_id: '$batch' })],
     [refusedBy('records_begin'), NOTARIZED({ payload: 'null', salt: 'null', payload_erased_seq: '14' })],
     [refusedBy('records_by_seq'), RECORD()],
@@ -482,9 +484,9 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('records_ids'), NOTARIZED({ record_id: '$newBatch' }, { subject_id: '$newBatch' })],
   ],
   'insert a chunk that no batch explains, or not all of them': [
-    [refusedBy('batch_chunks_begin'), CHUNKS({})], // No such entry.
-    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '3' })], // No batch.
-    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '4', chunk: '1', first_record_id: '$newBatchSecond' })], // A later chunk.
+    [refusedBy('batch_chunks_begin'), CHUNKS({})], // The entry does not exist.
+    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '3' })], // Entry 3 is not a batch.
+    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '4', chunk: '1', first_record_id: '$newBatchSecond' })], // The batch is complete.
     [refusedBy('batch_chunks_begin'), BATCH('2', {})],
     [refusedBy('batch_chunks_begin'), BATCH('1', { count: '2' })],
     [refusedBy('batch_chunks_begin'), BATCH('1', { erased_seq: '14' })],
@@ -516,8 +518,8 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       'count = 1',
       'first_record_id = $newBatch',
       'content = $random',
-      'content = $random, erased_seq = 5', // No erasure.
-      'content = $random, erased_seq = 12', // An erasure of another record.
+      'content = $random, erased_seq = 5', // Entry 5 is not an erasure.
+      'content = $random, erased_seq = 12', // Entry 12 erases another record.
       'erased_seq = 12',
     ].map((change): [Refusal, string] => [refusedBy('batch_chunks_change'), UPDATE('batch_chunks', change)]),
     [refusedBy('batch_chunks_append_only'), 'delete from tallystick.batch_chunks where ledger_id = $ledger'],
@@ -554,7 +556,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
 }
 
-/** Attempts as the worker, which publishes checkpoints and extends the tree. They fail for the owner too. */
+/** Attempts with the worker's login, which publishes checkpoints and extends the tree. They fail for the owner too. */
 const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'publish a checkpoint that contradicts the chain or an earlier one': [
     [refusedBy('checkpoints_agree'), CHECKPOINT('13', '$random')],
@@ -577,7 +579,7 @@ const TREE_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
 }
 
-/** Attempts with the login of a stolen api or worker pod, which lack the privilege. */
+/** Attempts with the stolen login of an api or worker pod. The login lacks the privilege. */
 const POD_ATTEMPTS: Record<string, string[]> = {
   'write into the chain past append_entries': [
     ENTRY('13', '$next'),
@@ -834,7 +836,7 @@ const WORKER_ATTEMPTS: Record<string, string[]> = {
   ],
 }
 
-/** Privileges of each login on each table and function. A new one needs a line here. */
+/** Privileges of each login on each table and function. A new table or function needs a line here. */
 const GRANTS: Record<string, string> = {
   'schema tallystick': 'api: USAGE; worker: USAGE',
   schema_migrations: 'api: SELECT; worker: SELECT',
@@ -1138,8 +1140,8 @@ test('rows of a ledger that is moved stay as they are in each table that a login
      order by 1`,
     [BEFORE_EACH_CHANGED_ROW],
   )
-  // Guarded elsewhere: by append_entries, which reads the head, by erase_documents, and by the worker, which skips
-  // such a ledger.
+  // While a ledger is moved, other code guards these tables: append_entries, which reads the head, erase_documents,
+  // and the worker, which skips the ledger.
   const guarded = [
     'batch_chunks',
     'batch_keys',

@@ -132,7 +132,7 @@ for (const gate of ['principal', 'auto'] as const) {
     const deadlineMs = Date.now() + 2_500
     const standing = new Map<string, TestEntry>()
     for (const from of GATED_STATES) {
-      // `record-expired` needs a passed deadline, other steps one that has not passed.
+      // `record-expired` is possible only after the deadline, the other steps only before it.
       for (const kind of ['record-expired', null]) {
         const deadline = from === 'EXPIRED' ? Date.now() : kind ? deadlineMs : null
         const way = makeWay(ledger, from, { gate: 'principal', deadlineMs: deadline })
@@ -180,7 +180,7 @@ async function tryAll({ logins, ledger, last, gate }: Standing, from: string, ki
 
 function columnsOf(ledger: TestLedger, party: Party): Partial<TestEntry> {
   if (party === 'system') return { actorId: null, partyId: undefined, keyId: null }
-  // A thief of the worker's login who names the step's party.
+  // A thief of the worker's login names the party of the step.
   if (party === 'system as principal') return { actorId: null, partyId: ledger.agentId, keyId: null }
   return by({ principal: ledger.agentId, performer: TEST_PERFORMER, stranger: TEST_STRANGER }[party])
 }
@@ -256,7 +256,7 @@ test('on each side of the deadline exactly the steps that belong there are taken
     const steps = [makeStep(ledger, first, 'record-activated'), makeStep(ledger, second, 'record-expired')]
     assert.deepEqual(await append(...steps), outcomes)
   }
-  // After submission before the deadline the record may continue: the deadline binds only the performer.
+  // The deadline binds only the performer. A record that was submitted before the deadline may continue after it.
   const deadlineMs = Date.now() + 400
   const active = makeWay(ledger, 'ACTIVE', { deadlineMs })
   const verified = makeWay(ledger, 'VERIFIED', { deadlineMs })
@@ -326,8 +326,9 @@ test('steps but the last write to no index of the standing, where its page has r
   for (const i of ways[0]!.keys()) await append(...ways.map((way) => way[i]!))
   const after = await readUpdates()
   assert.equal(after.updates - before.updates, 4 * ways.length)
-  // At most three of four, because the last write changes an index. A snapshot of another test can retain old rows,
-  // which fill pages and reduce the count. If an index contained the state, the count would be 0.
+  // At most three of the four writes of a record are heap-only, because the last one changes an index. A snapshot of
+  // another test can retain old rows, which fill pages and reduce the count. If an index contained the state, the
+  // count would be 0.
   const heapOnly = after.heapOnly - before.heapOnly
   assert.ok(heapOnly > 0 && heapOnly <= 3 * ways.length, `${heapOnly}`)
 })

@@ -15,7 +15,7 @@ import {
 } from '../helpers/test-ledger.ts'
 import { by, makeAutoVerdict, makeStep, makeWay } from '../helpers/test-steps.ts'
 
-/* Pairs of the worker's completion-verified and the `auto` verdict directly behind it. */
+/* Tests pairs of entries: the worker's completion-verified, and the `auto` verdict directly behind it. */
 
 let shared: Promise<TestDatabase> | null = null
 
@@ -118,7 +118,7 @@ test('two that do not stand side by side, or do not follow from each other, are 
     cases.push([['appended', 'again'], await makePair({ verdict })])
   }
   for (const [outcomes, items] of cases) assert.deepEqual(await append(...items), outcomes)
-  // Two records are not a pair, and each is decided separately.
+  // Entries of two different records are not a pair. Each entry is decided separately.
   const [verified] = await makePair()
   assert.deepEqual(await append(verified, other[1]), ['appended', 'refused_state'])
   await check()

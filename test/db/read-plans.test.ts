@@ -27,8 +27,8 @@ import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, randomId } from '../helpers/test-ledger.ts'
 
 /*
- * A session caches plans made when its tables were empty, where all plans seem to cost the same. Each of these must
- * stay good: every table by an index, and by all given columns of its key.
+ * A session caches plans. When its tables were empty, all plans seemed to cost the same. Even these cached plans must
+ * stay good: each reads every table by an index, and by all columns of the index that the query gives.
  */
 
 test('what reads records, entries and erasures goes by keys, whenever it was planned', async (t) => {
@@ -89,14 +89,15 @@ async function checkEach(client: pg.ClientBase, asked: readonly Asked[]): Promis
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     assert.doesNotMatch(plan, /Seq Scan|Bitmap|Merge Join|Hash Join/, `${text}\n${plan}`)
     for (const [, index, condition] of plan.matchAll(/ using (\S+) on .*\n *Index Cond: (.*)/g)) {
-      // By the ledger alone it would read the whole ledger, so the second column must be in the condition too.
+      // A condition on the ledger's column alone would read the whole ledger. So the second column must be in the
+      // condition too.
       for (const column of columnsOf.get(index!)!.slice(0, 2))
         assert.match(condition!, new RegExp(`(?<![.\\w])${column}\\b`), `${text}\n${plan}`)
     }
   }
 }
 
-/** Columns of each index. Expressions are reduced to their first word. */
+/** Returns the columns of each index. Expressions are reduced to their first word. */
 async function readIndexes(client: pg.ClientBase): Promise<Map<string, string[]>> {
   const { rows } = await client.query<{ name: string; columns: string[] }>(
     `select c.relname as name, array_agg(substring(pg_get_indexdef(i.indexrelid, n, false) from '\\w+') order by n) as columns

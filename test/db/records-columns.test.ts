@@ -8,7 +8,7 @@ import { openEraser } from '../helpers/eraser.ts'
 import { fullRecord } from '../helpers/every-member.ts'
 import { erase } from '../helpers/personal-records.ts'
 
-/** Columns that survive an erasure: they show that there was a record, without its content. */
+/** Columns that an erasure does not change. They show that there was a record, but not its content. */
 const KEPT = new Set([
   'ledger_id',
   'record_id',
@@ -55,7 +55,7 @@ test('every column of a record stays as it is, and what it held goes with its er
 
   const before = await held()
   const empty = columns.filter(({ name }) => before[name] === null).map(({ name }) => name)
-  // No member uses the shared column yet.
+  // No member uses the column `other_members` yet.
   const others = OTHER_MEMBERS.length === 0 ? ['other_members'] : []
   assert.deepEqual(empty, ['payload_erased_seq', ...others], 'a new column needs a member in the fixture')
 

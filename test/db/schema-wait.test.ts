@@ -28,7 +28,7 @@ test('server and worker that may wait start as soon as the database is migrated;
       TALLYSTICK_LOG_LEVEL: 'silent',
     })
   }
-  // `migrate` also creates the logins.
+  // The logins do not exist yet, because `migrate` creates them.
   await assert.rejects(startServer(config(0)), /password authentication failed/)
   await assert.rejects(startWorker(config(1)), /password authentication failed/)
 

@@ -17,7 +17,7 @@ import {
   type TestLedger,
 } from '../helpers/test-ledger.ts'
 
-/* Pairs of a statement from outside and the entry that registers it, directly behind it. */
+/* Tests pairs of entries: a statement from outside, and the entry directly behind it that registers the statement. */
 
 let shared: Promise<TestDatabase> | null = null
 

@@ -91,7 +91,10 @@ test('takes no larger share of the time than it may, however much there is to do
   assert.ok(share < 0.35, `${share} of the time`)
 })
 
-/** Simulates a machine on which a round waits and takes CPU in its own and in other threads. Each round is recorded. */
+/**
+ * Runs the loop on a simulated machine and records each round. A round waits, and takes CPU in its own thread and in
+ * other threads.
+ */
 async function simulate(
   share: number,
   rounds: readonly { waitMs: number; cpuMs: number; threadsMs: number }[],

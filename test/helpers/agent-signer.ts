@@ -155,7 +155,6 @@ export function signedBatch(
   }
 }
 
-/** Returns a body for POST /v1/agents/{id}/signing-keys. */
 export function keyRegistration(
   { ledger, agent }: Pick<Signing, 'ledger' | 'agent'>,
   key: TestAgentKey,

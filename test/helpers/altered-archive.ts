@@ -22,7 +22,7 @@ export function readerOf(files: ArchiveFiles): ArchiveReader {
 /** Alters an archive and recomputes its digests: what an attacker without a key can write. */
 export class ArchiveEditor {
   readonly files: ArchiveFiles
-  /** Oldest first. */
+  /** Seals of the archive, oldest first. */
   readonly seals: readonly ArchiveSeal[]
 
   constructor(files: ArchiveFiles) {
@@ -114,7 +114,7 @@ const flipped = (at: number) => (bytes: Buffer) => {
   return changed
 }
 
-/** Decompresses to more bytes than the lines of a piece may have. */
+/** A gzip file whose content is one byte longer than the lines of a piece may be. */
 const BOMB = gzipSync(Buffer.alloc(ARCHIVE_LINES_BYTES_MAX + 1), { level: 1 })
 
 type Alteration = readonly [about: string, code: string, (editor: ArchiveEditor) => ArchiveFiles]

@@ -32,7 +32,6 @@ export type TestApp = {
   readonly ledger: NewLedger
   /** The ledger's id as the database stores it. */
   readonly ledgerId: Uuid
-  /** All log lines since this TestApp was made, as one text. */
   logs(): string
   /**
    * Sends a request with the first ledger's key, or without a key for `key: null`. Fails if /openapi.json does not
@@ -48,7 +47,6 @@ export type TestApp = {
   newLedger(options?: { scopes?: readonly Scope[]; expiresAtMs?: number }): Promise<NewLedger>
   /** Row counts of all tables, and every chain head. Two equal results mean that nothing was written in between. */
   written(): Promise<Record<string, unknown>>
-  /** Runs SQL as the superuser. */
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>
 }
 
@@ -63,13 +61,13 @@ export type SendOptions = {
 export type AppOptions = {
   /** Default: a new database on the suite's server. */
   readonly database?: TestDatabase
-  /** URL by which the application reaches its database, such as that of a proxy. Default: directly. */
+  /** Returns the URL by which the application reaches its database, such as that of a proxy. Default: direct. */
   readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
   readonly now?: () => number
   readonly environment?: Record<string, string>
 }
 
-/** Builds the application on its own database with one ledger. Closed at the end of the test. */
+/** Builds an application with its own database and one ledger. It is closed at the end of the test. */
 export async function buildTestApp(t: Test, options: AppOptions = {}): Promise<TestApp> {
   const { makeLedger, of } = await openApp(t, options)
   return of(await makeLedger())
@@ -89,7 +87,7 @@ export async function openApp(t: Test, options: AppOptions = {}): Promise<OpenAp
   const deps = { ...opened, now: options.now ?? opened.now }
   const { app, routes } = buildAndCollectRoutes(deps)
   const owner = new pg.Pool({ connectionString: database.superuserUrl, max: 2 })
-  // Some tests kill connections on purpose.
+  // Some tests kill connections on purpose, so the error is ignored.
   owner.on('error', () => {})
   t.after(async () => {
     await app.close()

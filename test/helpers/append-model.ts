@@ -43,7 +43,7 @@ export type ModelLedger = {
   readonly entries: ModelEntry[]
   readonly records: Map<string, ModelRecord>
   readonly gated: Map<string, ModelGated>
-  /** By actor and idempotency key. */
+  /** Key: actor and idempotency key. */
   readonly requests: Map<string, FirstRequest>
 }
 
@@ -57,7 +57,7 @@ export class AppendModel {
   readonly ledgers = new Map<string, ModelLedger>()
 
   append(items: readonly TestEntry[], login: Login): Answer[] {
-    // A call is decided by the state at its start.
+    // All items of a call are decided by the state at its start.
     const found = new Map(
       [...this.ledgers].map(([id, ledger]) => [
         id,
@@ -107,7 +107,7 @@ export class AppendModel {
     const { first, gated } = before
     const ledger = this.ledgers.get(hex(item.ledgerId))
     if (item.kind === 'ledger-created' ? ledger !== undefined : ledger === undefined) {
-      return { outcome: 'refused_ledger', seq: first?.seq ?? 0 } // The seq means nothing here.
+      return { outcome: 'refused_ledger', seq: first?.seq ?? 0 } // The seq of a refused item has no meaning.
     }
     if (first) {
       const same = first.request === hex(item.idempotency!.requestHash)
@@ -156,7 +156,7 @@ export class AppendModel {
   }
 }
 
-/** Adds the records that an item makes, or moves the gated record that it is a step of. */
+/** Adds the records that an item makes, or applies a step to its gated record. */
 export function moveRecords(ledger: ModelLedger, item: TestEntry, seq: number): void {
   for (const made of item.records) ledger.records.set(hex(made.recordId), { firstSeq: seq, count: null })
   for (const chunk of item.chunks)
@@ -197,7 +197,7 @@ function isPair(item: TestEntry, next: TestEntry): boolean {
   )
 }
 
-/** State of a record after `item`, whether or not the item may be appended. */
+/** Returns the state of the record after `item`, whether or not the item may be appended. */
 function leadBy(item: TestEntry, before: ModelGated | undefined): ModelGated {
   const nobody = { firstSeq: 0, principal: '', performer: null, gate: '', deadlineMs: null, maxRevisions: 0 }
   const to = { state: item.toState!, version: item.version!, lastLeaf: hex(item.leaf) }

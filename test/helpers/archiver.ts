@@ -24,7 +24,7 @@ import { temporaryFiles } from './temporary-files.ts'
 
 type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly size?: number }
 
-/** Opens the worker's archive follower for an application with one ledger, with the worker's login. */
+/** Opens the worker's archive follower, with the worker's login, for an application with one ledger. */
 export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores) {
   const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
   const masterKey = makeMasterKey(TEST_MASTER_KEY)
@@ -63,7 +63,6 @@ export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores)
       )
       while (await publishCheckpoints(publisher)) {}
     },
-    /** Publishes a checkpoint and archives up to it. */
     async run() {
       await this.publish()
       while (await archiveLedgers(deps)) {}

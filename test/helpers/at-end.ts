@@ -2,7 +2,7 @@ import { after } from 'node:test'
 import type { Test } from './app.ts'
 
 /*
- * Cleanups that must run before those of database.ts, which fails on open connections. Hooks of a process run in the
+ * Cleanups that run before the cleanups of database.ts, which fail on open connections. Hooks of a process run in the
  * order of registration, so template-database.ts loads this module before database.ts.
  */
 

@@ -7,8 +7,8 @@ import type { TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 
 /**
- * Asserts that the ledger verifies with its archive, directly and in an audit's thread. Without the archive the audit
- * must be rejected.
+ * Asserts that the ledger verifies with its archive, directly and in an audit's thread. Also asserts that an audit
+ * without the archive is rejected.
  */
 export async function requireAuditable(app: TestApp, content: ArchiveContent): Promise<void> {
   const url = app.database.workerUrl

@@ -1,5 +1,6 @@
 /**
- * Minimal environment for a child process. Nothing else of the caller's is passed on, such as DATABASE_URL or a key.
+ * Returns a minimal environment for a child process. It contains no other variable of the caller, such as
+ * DATABASE_URL or a key.
  */
 export function bareEnvironment(): Record<string, string> {
   const names = ['PATH', 'NODE_COMPILE_CACHE']

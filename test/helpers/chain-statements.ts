@@ -4,8 +4,6 @@ import { STATEMENT } from '../../src/proof/statement/kinds.ts'
 import type { Issuer } from './signed-statements.ts'
 import { makeId, sha256, type TestChain, type TestLine } from './test-chain.ts'
 
-/* Adds registration policies and registered statements to a test chain. */
-
 export function setPolicy(chain: TestChain, issuers: readonly Issuer[], more: object = {}): TestLine {
   return chain.append({
     kind: 'registration-policy-set',

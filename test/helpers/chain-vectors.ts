@@ -11,9 +11,9 @@ import { makeGated } from './test-gated.ts'
 import { receiptFileOf } from './test-proof.ts'
 
 /*
- * Makes test/vectors/chains.json, which both verifiers read. Each export breaks one rule of entries in order, or
- * several rules with one that must be reported first. `node tools/run.mjs test/helpers/chain-vectors.ts` regenerates
- * the file.
+ * Makes test/vectors/chains.json, which both verifiers read. Each export breaks one rule about the order of entries,
+ * or several rules of which a given one must be reported first. `node tools/run.mjs test/helpers/chain-vectors.ts`
+ * regenerates the file.
  */
 
 /** `code`: the expected refusal; null: the export is valid. `compromised`: time of the compromise, by kid. */
@@ -22,7 +22,7 @@ export type ChainVector = {
   readonly code: string | null
   readonly lines: readonly string[]
   readonly compromised?: Readonly<Record<string, string>>
-  /** Receipts with their statements in base64, and notes, that the verifier has from before. */
+  /** Receipts (their statements in base64) and notes that the verifier stored earlier. */
   readonly receipts?: readonly string[]
   readonly checkpoints?: readonly string[]
 }
@@ -31,7 +31,7 @@ type Build = (chain: TestChain) => void
 
 const HASH = 'ab'.repeat(32)
 
-/** Kinds that only agents may make, here with the system as actor. */
+/** Kinds that only agents may make. Here the system is their actor, so they are invalid. */
 const BY_SYSTEM: readonly (readonly [EntryKind, object])[] = [
   ['registration-policy-set', { issuers: [] }],
   ['retention-set', { days: 183, basis: 'ai_act_19' }],
@@ -342,7 +342,7 @@ const BUNDLES: readonly (readonly [
   ],
 ]
 
-/** A verifier must check the checkpoint before anything else of the first entry. */
+/** A first entry by another key. A verifier must check the checkpoint before the rest of the first entry. */
 function signedByAnother(): ChainVector {
   const chain = makeChain({ empty: true })
   const other = makeSigner()
@@ -361,7 +361,7 @@ function signedByAnother(): ChainVector {
   }
 }
 
-/** A verifier must check the ledger of a receipt before its path. */
+/** A receipt of another ledger. A verifier must check the receipt's ledger before its path. */
 function receiptOfAnother(): ChainVector {
   const [chain, other] = [makeChain(), makeChain()]
   const receipts = [toBase64(receiptFileOf(other, other.lines[1]!, { path: [] }))]

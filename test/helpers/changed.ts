@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
 /*
- * npm test -- --changed: selects the tests that the changed files affect. A file affects whoever imports it, starts
- * it, or names its path in a string, and so on transitively. Tests that list the files of a folder read more than
- * they name. They are guards and always selected.
+ * npm test -- --changed: selects the tests that the changed files affect. A file affects the files that import it,
+ * start it or name its path in a string, and transitively the files that these affect. Tests that list the files of a
+ * folder read more files than they name. Such tests are guards and always selected.
  */
 
 /** Branches to compare with. The first that exists is used. */

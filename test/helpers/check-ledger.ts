@@ -4,7 +4,7 @@ import type { Uuid } from '../../src/proof/ids.ts'
 import { genesisOf, leafOf, linkOf } from './test-ledger.ts'
 
 /*
- * Verifies a whole ledger from the stored rows. Tests call it after nearly every step, above all after failed ones.
+ * Verifies a whole ledger from the stored rows. Tests call it after nearly every step, above all after failed steps.
  * It needs a login that may read idempotency keys: the owner's or a superuser's.
  */
 

@@ -5,7 +5,7 @@ import { verifierKeyOf } from './test-proof.ts'
 
 type CheckpointTest = { after(cleanup: () => void): void }
 
-/** What the server answers. A test may change it. */
+/** The server's answers. A test may change them. */
 export type ShownCheckpoint = { note: string; proof: () => { status: number; body: object } }
 
 /** Starts a server that shows clients any checkpoint that its operator chooses. Returns its address. */

@@ -8,7 +8,10 @@ type Files = ReturnType<typeof temporaryFiles>
 type CliTest = Test & { after(cleanup: () => void): void }
 type Listening = { url: string; files: Files; env: Record<string, string> }
 
-/** Makes the application listen, and sets this process's environment to use it with the first ledger's key. */
+/**
+ * Makes the application listen. Sets this process's environment so that commands use the application with the key of
+ * its first ledger.
+ */
 export async function listen(t: CliTest, app: Pick<TestApp, 'app' | 'ledger'>): Promise<Listening> {
   return useCli(t, app, await app.app.listen({ port: 0, host: '127.0.0.1' }))
 }
@@ -29,13 +32,13 @@ export async function buildCliApp(t: CliTest, options?: AppOptions) {
   return { ...app, ...(await listen(t, app)) }
 }
 
-/** The same, with a new ledger of the application that all tests of the process share. */
+/** Like `listen`, with a new ledger of the application that all tests of the process share. */
 export async function sharedCliApp(t: CliTest) {
   const app = await sharedApp()
   return { ...app, ...useCli(t, app, await addressOf(app)) }
 }
 
-/** The same, with the gated type and its agents. */
+/** Like `sharedCliApp`, with the gated type and its agents. */
 export async function sharedGatedCliApp(t: CliTest) {
   const app = await sharedGatedApp()
   return { ...app, ...useCli(t, app, await addressOf(app)) }

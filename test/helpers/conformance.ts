@@ -24,7 +24,7 @@ type Request = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Headers that an answer may have only if the document declares them. */
+/** Headers that an answer may have only if the OpenAPI document declares them. */
 const DOCUMENTED_HEADERS = [
   'Idempotency-Replayed',
   'RateLimit',
@@ -33,12 +33,12 @@ const DOCUMENTED_HEADERS = [
   'Tallystick-Ledger-Size',
   'WWW-Authenticate',
 ] as const
-/** Number of NDJSON lines that are checked. They are alike, and exports are long. */
+/** Number of NDJSON lines that are checked. Exports are long, and their lines are alike. */
 const LINES_MAX = 200
 
-/** One document for all applications of this process. */
+/** One OpenAPI document for all applications of this process. */
 let document: Promise<OpenApi> | undefined
-/** Each validator runs only a few times. Without optimization the total cost is 40 % lower. */
+/** Each validator runs only a few times, so it is not optimized. That reduces the total cost by 40 %. */
 const ajv = new Ajv2020({
   strict: false,
   validateSchema: false,
@@ -46,7 +46,7 @@ const ajv = new Ajv2020({
   code: { optimize: false },
   inlineRefs: false,
 })
-/** By schema text: a thousand answers share about a hundred schemas. */
+/** Validators by the text of their schema: a thousand answers share about a hundred schemas. */
 const validators = new Map<string, ValidateFunction>()
 
 /** Fails unless `/openapi.json` declares the answer for this address: its status, media type, headers and body. */
@@ -55,14 +55,14 @@ export async function assertDocumented(
   request: Request,
   response: Response,
 ): Promise<void> {
-  // Not in the document: federation is called by servers only (docs/formats/federation.md), /mcp has its own protocol
-  // (docs/integrations/mcp.md), and the console is static files.
+  // These addresses are not in the document: only servers call federation (docs/formats/federation.md), /mcp has its
+  // own protocol (docs/integrations/mcp.md), and the console is static files.
   if (request.url.startsWith('/v1/federation/') || request.url === '/mcp') return
   if (/^\/console(\/|$)/.test(request.url)) return
   document ??= readDocument(app)
   const { paths } = await document
   const path = findPath(paths, request.url)
-  // HEAD is GET without content. OPTIONS is the same at every address (src/http/plugins/methods.ts).
+  // OPTIONS is answered alike at every address (src/http/plugins/methods.ts). HEAD is checked as GET without content.
   if (request.method === 'OPTIONS') return
   const isHead = request.method === 'HEAD'
   const operation = path && paths[path]![isHead ? 'get' : request.method.toLowerCase()]

@@ -8,7 +8,7 @@ import { TEST_MASTER_KEY } from './template-database.ts'
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 
-/** A test database with the master key, as a server or worker has it. */
+/** Returns a test database with the master key, as a server or worker uses it. */
 export function testDatabase(url: string, archive: ArchiveContent | null = null): Database {
   return new Database(url, undefined, (chunks) => masterKey.databaseMac(chunks), archive)
 }
@@ -23,7 +23,7 @@ export function openTestPool(url: string, config: TestPoolConfig): pg.Pool {
 
 export async function connect(t: TestContext, url: string): Promise<pg.Client> {
   const client = new DatabaseClient(testDatabase(url).clientConfig())
-  client.on('error', () => {}) // A test that cuts the connection sees the error in its query.
+  client.on('error', () => {}) // Ignores errors here, because a test that cuts the connection sees the error in its query.
   await client.connect()
   t.after(() => client.end())
   return client

@@ -5,17 +5,20 @@ export type Cost = { readonly name: string; readonly cpuMs: number; readonly wal
 /** CPU time of one file within its group's process, without children (load-file.ts). */
 export type FileCost = Omit<Cost, 'wallMs'>
 
-/** Allowed factor over the table. It is 2, because caches and load on the other core change the cost. */
+/**
+ * A file or group may cost this many times its value in the table. The factor is 2, because caches and load on the
+ * other core change the cost.
+ */
 const GROWTH_MAX = 2
 const FLOOR_MS = 4_000
-/** Files below this are not checked: the file may be the one that warms the caches for its group. */
+/** Files below this cost are not checked, because a cheap file may be the one that warms the caches for its group. */
 const FILE_FLOOR_MS = 2_000
 
 type Line = readonly [pid: number, parent: number, script: string | undefined, cpuMs: number, wallMs: number]
 
 /**
- * Adds up CPU time by group, from the notes of all processes (note-cpu.cjs). A process that is killed, or that has
- * its own environment, leaves no note.
+ * Adds up CPU time by group, from the notes that processes leave at their end (note-cpu.cjs). A process that is
+ * killed, or that has its own environment, leaves no note.
  */
 export function readCosts(
   noteFile: string,
@@ -25,7 +28,7 @@ export function readCosts(
   const lines = readNotes(noteFile).filter((note): note is Line => Array.isArray(note))
   const byPid = new Map(lines.map((line) => [line[0], line]))
   const owner = (line: Line): Line | null => {
-    // The suite's child is the test runner. Its first argument is a test file too.
+    // The test runner is the suite's child. It is not a group, although its first argument is a test file too.
     if (line[1] === suitePid) return null
     if (groupOf(line[2] ?? '') !== null) return line
     const parent = byPid.get(line[1])
@@ -70,7 +73,9 @@ export function unknownFiles(
     )
 }
 
-/** Returns one message for each file that exceeds its limit, so that none grows unseen within its group. */
+/**
+ * Returns one message for each file that exceeds its limit, so that no file's cost grows unnoticed within its group.
+ */
 export function fileOverruns(costs: readonly FileCost[], table: CostTable): string[] {
   return costs.flatMap(({ name, cpuMs }) => {
     const maxMs = Math.max(FILE_FLOOR_MS, GROWTH_MAX * 1_000 * (table[name] ?? 0))

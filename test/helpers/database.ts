@@ -14,7 +14,7 @@ export type TestDatabase = {
   readonly apiUrl: string
   readonly workerUrl: string
   readonly superuserUrl: string
-  /** Drops the database early. Otherwise that happens after its test. */
+  /** Drops the database before the end of its test. */
   drop(): Promise<void>
 }
 
@@ -25,8 +25,9 @@ type Test = { readonly name: string; after(cleanup: () => Promise<void>): void }
 const LEAK_MS_MAX = 2_000
 
 /**
- * Creates a migrated database by copying a template that the suite migrates once. The database is dropped after its
- * test, or at the latest after the last test of the process. A connection that is still open then fails the file.
+ * Creates a migrated database as a copy of a template. The suite migrates the template once. The copy is dropped
+ * after its test, or at the latest after the last test of the process. A connection that is still open then fails the
+ * file.
  */
 export async function createTestDatabase(t: Test): Promise<TestDatabase> {
   const { client, url } = await suite()
@@ -63,7 +64,7 @@ export async function startTestPostgres(
   options: Omit<PostgresOptions, 'dataDir' | 'temporary'> = {},
 ): Promise<RunningPostgres> {
   const dataDir = temporaryDirInMemory()
-  // Other binaries need a cluster of their own version.
+  // Binaries of another version need a cluster of that version.
   if (options.binDir === undefined) putCluster(dataDir)
   const server = await startPostgres({ ...options, dataDir, temporary: true })
   cleanups.push(() => server.stop('fast'))
@@ -100,8 +101,8 @@ function dropAfter(t: Test, client: pg.Client, name: string): () => Promise<void
 }
 
 /**
- * Drops databases of finished tests that have no connections. A remaining connection may just be closing, so it is
- * checked at the end.
+ * Drops databases of finished tests that have no open connection. An open connection may be about to close, so the
+ * database is checked again at the end.
  */
 async function dropEnded(client: pg.Client): Promise<void> {
   for (const { name, ended, drop } of databases) {
@@ -112,7 +113,10 @@ async function dropEnded(client: pg.Client): Promise<void> {
 type Suite = { readonly client: pg.Client; readonly url: string; close(): Promise<void> }
 let opened: Promise<Suite> | null = null
 
-/** Returns the server and the process's one connection to it, which is cheaper than a login for each test. */
+/**
+ * Returns the suite's server and the one connection of this process to it. One connection is cheaper than a login for
+ * each test.
+ */
 async function suite(): Promise<Suite> {
   opened ??= openSuite()
   const { client } = await opened

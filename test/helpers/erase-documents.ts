@@ -12,7 +12,7 @@ export type RewrittenChunk = {
   readonly keysGone: readonly Uint8Array[]
 }
 
-/** Erases in the database what the entries at `ats` name. Returns the number of documents that existed. */
+/** Carries out in the database the erasures of the entries at `ats`. Returns the number of documents that existed. */
 export async function eraseInDatabase(
   worker: Pick<pg.ClientBase, 'query'>,
   ledgerId: string,

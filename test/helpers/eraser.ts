@@ -17,7 +17,7 @@ type Details = {
 }
 type Logged = Details & { readonly level: 'info' | 'error' }
 
-/** Counts documents erased according to the log, of one ledger or of all. */
+/** Counts the documents that were erased according to the log, of one ledger or of all. */
 export function takenAway(logged: readonly Logged[], ledger?: string): number {
   const lines = logged.filter(
     (line) => line.level === 'info' && (ledger === undefined || line.ledger === ledger),

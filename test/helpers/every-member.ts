@@ -4,8 +4,9 @@ import type { batchBody, notarizeBody } from '../../src/http/schemas/records.ts'
 import { RECORD_FILTERS } from '../../src/proof/statement/record-filters.ts'
 
 /*
- * The one fixture with every member of a record. It does not compile if a member of the request's schema is missing,
- * and every test that needs all members uses it. `npm run docs` writes it for Python: test/vectors/every-member.json.
+ * The one fixture with every member of a record. It does not compile if a member of the request's schema is missing.
+ * Every test that needs all members uses it. `npm run docs` writes the fixture for Python:
+ * test/vectors/every-member.json.
  */
 
 type Item = z.input<typeof batchBody>['records'][number]
@@ -57,7 +58,7 @@ function firstOf<T extends { readonly [name: string]: readonly [unknown, unknown
   }
 }
 
-/** Search query for a member's value; null: the member cannot be searched by. */
+/** Returns the search query for a member's value; null: no search uses the member. */
 const SEARCHES: { readonly [Name in keyof Samples]: ((value: never) => Record<string, string>) | null } = {
   type: (type: string) => ({ type }),
   payload: null,

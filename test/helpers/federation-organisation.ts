@@ -16,7 +16,7 @@ import { temporaryDir } from './postgres.ts'
 
 export type Agent = {
   readonly id: string
-  /** Id as other ledgers write it: `led_…/agt_…`. */
+  /** Id of the agent as other ledgers write it: `led_…/agt_…`. */
   readonly remote: string
   readonly key: string
 }
@@ -46,17 +46,17 @@ export type OrganisationOptions = {
   readonly database: OwnDatabase
   readonly masterKey: Uint8Array
   readonly port: number
-  /** URL for other servers, direct or through a proxy. */
+  /** URL by which other servers reach this one, direct or through a proxy. */
   readonly publicUrl: string
-  /** True: runs in separate processes that can be killed. */
+  /** True: API and worker run in separate processes, which can be killed. */
   readonly processes: boolean
-  /** Environment of API and worker, added to the usual one. */
+  /** Variables added to the usual environment of API and worker. */
   readonly environment: Record<string, string>
 }
 
 export const OPERATOR_KEY = `tlo_${'e'.repeat(40)}`
 
-/** A ledger at a server, as its administrator and the owner of its database see it. */
+/** A ledger at a server. Requests use its administrator's key, and SQL uses the owner of its database. */
 export class Member {
   readonly name: string
   /** Addresses of servers without a proxy. Requests use them round-robin. */
@@ -132,7 +132,7 @@ export class Organisation extends Member {
   readonly url: string
   readonly database: OwnDatabase
   readonly masterKey: Uint8Array
-  /** Metrics of each part since its last start, if it runs in this process. */
+  /** Metrics of each part that runs in this process, since the part's last start. */
   readonly metrics = new Map<PartName, Metrics>()
   readonly #options: OrganisationOptions
   readonly #environment: NodeJS.ProcessEnv
@@ -177,7 +177,7 @@ export class Organisation extends Member {
     if (part.metrics) this.metrics.set(name, part.metrics)
   }
 
-  /** Stops the part gracefully. Does nothing if it is not running. */
+  /** Does nothing if the part is not running. */
   async stop(name: PartName): Promise<void> {
     await this.#end(name, 'SIGTERM')
   }
@@ -194,7 +194,7 @@ export class Organisation extends Member {
     await part?.end(signal)
   }
 
-  /** Starts another API in this process and returns its URL. It ends with the test. */
+  /** Starts another API in this process and returns its URL. The API is stopped at the end of the test. */
   async startAnotherApi(t: Test): Promise<string> {
     const env = { ...this.#environment, TALLYSTICK_PORT: '0' }
     const part = await startPart('api', { env, log: null })
@@ -210,7 +210,7 @@ export class Organisation extends Member {
     )
   }
 
-  /** Returns the end of the processes' logs. Empty if they run in this process. */
+  /** Returns the end of the processes' logs; empty if API and worker run in this process. */
   logs(chars = 4_000): string {
     if (!this.#options.processes) return ''
     return (['api', 'worker'] as const)
@@ -223,7 +223,7 @@ export class Organisation extends Member {
   }
 }
 
-/** Test databases are copies of one template and would share its keys. */
+/** Gives the database its own server keys, because copies of the template share the template's keys. */
 async function replaceServerKeys(superuserUrl: string, masterKey: Uint8Array): Promise<void> {
   await withClient(superuserUrl, (client) =>
     withTransaction(client, async () => {

@@ -16,20 +16,19 @@ export type { Agent, Answer, Organisation, OwnDatabase } from './federation-orga
 export { Member } from './federation-organisation.ts'
 
 export type OrganisationsOptions = {
-  /** True: each API and worker is a process that can be killed. Otherwise they run in this process. */
+  /** True: each API and worker is a process that can be killed. False: they run in this process. */
   readonly processes?: boolean
-  /** Puts a proxy before each server: takes the server's URL and returns the public one. */
+  /** Starts a proxy before each server. Takes the server's URL and returns the proxy's. */
   readonly through?: (url: string, index: number) => Promise<string>
-  /** One for each organisation. Default: copies of the suite's template. */
+  /** One database for each organisation. Default: copies of the suite's template. */
   readonly databases?: readonly OwnDatabase[]
   readonly environment?: Record<string, string>
 }
 
 const NAMES = ['Acme', 'Bolt', 'Crate', 'Dock'] as const
-/** Generous, because the machine may be busy. */
 const SHARED_MS_MAX = 20_000
 
-/** Starts organisations without peerings. They end with the test. */
+/** Starts organisations without peerings. They are stopped at the end of the test. */
 export async function startOrganisations(
   t: Test,
   count: number,
@@ -82,7 +81,7 @@ export type SharedRecord = {
   readonly peer: string
   readonly home: Member
   readonly guest: Member
-  /** Agent of the guest; null: an agent of the home performs. */
+  /** Agent of the guest; null: the performer is an agent of the home ledger. */
   readonly performer: Agent | null
 }
 
@@ -113,7 +112,7 @@ export async function share(
   return { id, peer, home, guest, performer }
 }
 
-/** Reads the record at one side. Returns null for 404. */
+/** Reads the record at one side. Returns null if the answer is 404. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function look(side: Member, { id }: Pick<SharedRecord, 'id'>): Promise<any> {
   const { status, body } = await side.send('GET', `/v1/records/${id}`)
@@ -135,7 +134,7 @@ export async function untilBoth(record: SharedRecord, state: string, msMax = SHA
   return look(guest, record)
 }
 
-/** Takes the performer's step at its own server. Throws unless the answer is 202. */
+/** Takes the performer's step at the guest's server. Throws unless the answer is 202. */
 export async function offer(
   { id, guest, performer }: SharedRecord,
   step: 'activate' | 'completions',
@@ -146,13 +145,13 @@ export async function offer(
   throw new Error(`${guest.name}: ${step} of ${id} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
 }
 
-/** Takes a step of the principal at the home. */
+/** Takes a step of the principal at the home server. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export function take({ id, home }: SharedRecord, step: string, body: object): Promise<any> {
   return home.ask('POST', `/v1/records/${id}/${step}`, { body })
 }
 
-/** Takes the record from its creation to acceptance. Returns the guest's view. */
+/** Takes all steps of the record from its creation to acceptance. Returns the guest's view. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function live(record: SharedRecord): Promise<any> {
   await untilBoth(record, 'CREATED')
@@ -169,7 +168,6 @@ export async function reconciliation(side: Member, id: string): Promise<any> {
   return side.ask('GET', `/v1/peers/${id}/reconciliation`)
 }
 
-/** Starts a new reconciliation and returns its result. */
 export async function askAnew(side: Member, id: string) {
   const asked = await side.ask('POST', `/v1/peers/${id}/reconciliation`, { body: {} })
   assert.equal(asked.asking, true)

@@ -8,7 +8,7 @@ import type { DocumentKind } from '../../src/proof/statement/document-subjects.t
 import type { TestApp } from './app.ts'
 import { leafOf } from './test-ledger.ts'
 
-/** A row of `erasures`, and the statement that its entry signs. The two may differ. */
+/** A row of `erasures`, and the statement that the entry of the erasure signs. The two may differ. */
 export type SaidErasure = {
   readonly row: {
     readonly document: DocumentKind
@@ -58,7 +58,7 @@ export function withEnvelope(entry: EntryRow, envelope: Buffer): EntryRow {
   return { ...entry, envelope, leaf: leafOf(envelope) }
 }
 
-/** Appends with the API's login, which the database lets append any entry. Returns the seq. */
+/** Appends with the API's login, which may append any entry. Returns the seq. */
 export async function appendAsApi(app: TestApp, entry: EntryRow): Promise<number> {
   const client = await app.deps.writePool.connect()
   try {

@@ -19,8 +19,8 @@ export const OWN_KINDS: readonly string[] = [...Object.keys(ENTRY_KINDS), STATEM
 )
 
 /**
- * Fills the ledger with every kind of entry that needs no peer, and with every member of records. Nothing may be
- * appended after the last entry.
+ * Fills the ledger with every kind of entry that needs no peer, and with every member of a record. The caller must
+ * append nothing afterwards.
  */
 export async function fillLedger(t: Test, app: GatedApp): Promise<void> {
   await addRecords(app)
@@ -34,7 +34,6 @@ export async function fillLedger(t: Test, app: GatedApp): Promise<void> {
   await rotateKeys(makeRotator(t, app))
 }
 
-/** Adds a single record, a batch of two chunks, and records with erased documents. */
 async function addRecords(app: GatedApp): Promise<void> {
   expectStatus(
     201,
@@ -58,7 +57,6 @@ async function addRecords(app: GatedApp): Promise<void> {
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
 }
 
-/** Adds a gated record with all terms, every step, and every kind of document that can be erased. */
 async function addGated(app: GatedApp): Promise<void> {
   const deadline = new Date(Date.now() + 86_400_000).toISOString()
   const tolerances = { quantity: { percent: '6' } }
@@ -66,7 +64,6 @@ async function addGated(app: GatedApp): Promise<void> {
   for (const state of ['ACTIVE', 'SUBMITTED', 'ACCEPTED', 'CANCELLED', 'EXPIRED']) await app.reach(state)
 }
 
-/** Adds and removes retention rules, holds, agents, keys and documents. */
 async function administer(t: Test, app: GatedApp): Promise<void> {
   const post = async (status: number, url: string, body: object) =>
     expectStatus(status, await app.send('POST', url, { body })).json()

@@ -44,7 +44,7 @@ export const STEP_AGENTS: Readonly<Record<StepName, AgentName>> = {
   overturn: 'overturner',
 }
 
-/** A completion passes with a quantity of 95 to 105 and EUR. */
+/** A type whose completions pass with EUR and a quantity from 95 to 105. */
 export const DELIVERY = {
   name: 'delivery',
   version: 1,
@@ -78,7 +78,7 @@ export type GatedApp = TestApp & {
   /** Creates a `delivery/1` by `principal` for `performer`; `body` overrides. Fails unless the status is 201. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   create(body?: object, options?: Omit<StepOptions, 'body'>): Promise<any>
-  /** Takes a step with the agent and body that the step needs; `options` override. */
+  /** Takes a step with the step's usual agent and body, unless `options` override them. */
   step(id: string, name: StepName, options?: StepOptions): Promise<Response>
   /** Takes a step and returns the record. Fails unless the status is 200. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
@@ -92,7 +92,6 @@ export type GatedApp = TestApp & {
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   expire(id: string): Promise<any>
   expireOverdue(): Promise<void>
-  /** Creates a record and takes it to the state. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   reach(state: string, body?: object): Promise<any>
 }
@@ -101,7 +100,7 @@ export async function buildGatedApp(t: Test, options: AppOptions = {}): Promise<
   return gateLedger(t, await buildTestApp(t, options))
 }
 
-/** The same with an application that is reused: lent-app.ts. */
+/** Like `buildGatedApp`, with an application that is reused (lent-app.ts). */
 export async function lendGatedApp(t: Test): Promise<GatedApp> {
   return gateLedger(t, await lendApp(t))
 }
@@ -169,7 +168,7 @@ async function addGates(app: TestApp, worker: ReturnType<typeof makeTestWorker>)
   return Object.assign(app, gated)
 }
 
-/** Long enough for the creation to come before the deadline on a busy machine. */
+/** Long enough that even on a busy machine the record is created before its deadline. */
 const EXPIRES_IN_MS = 600
 
 type WayStep = 'verify' | [StepName, StepOptions?]

@@ -1,8 +1,8 @@
 import type { AgentName, StepName } from './gated-app.ts'
 
 /*
- * Smallest possible model of the lifecycle (docs/reference/lifecycle.md): the answer to each request. It shares nothing with
- * src/proof/statement/kinds.ts, so that an error there is not repeated here.
+ * Smallest possible model of the lifecycle (docs/reference/lifecycle.md). It decides the answer to each request. The
+ * model shares nothing with src/proof/statement/kinds.ts, so that an error there is not repeated here.
  */
 
 export type ModelRecord = {
@@ -23,7 +23,7 @@ export type ModelRequest = {
   readonly by: AgentName
   readonly onBehalfOf: AgentName | null
   readonly ifVersion: number | null
-  /** Completion: the rules pass. Verdict: accept. */
+  /** True: a completion that passes the rules, or a verdict that accepts. */
   readonly good: boolean
 }
 
@@ -101,7 +101,6 @@ export function answer(record: ModelRecord, request: ModelRequest): ModelAnswer 
   }
 }
 
-/** Returns the versions that the worker adds to the record. */
 export function verified(record: ModelRecord): ModelRecord[] {
   if (record.state !== 'SUBMITTED') return []
   const { version, passes, gate } = record

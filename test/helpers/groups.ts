@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url'
  */
 
 /**
- * Files that measure the memory or time of the process, change its environment, have hooks for all of its tests, or
- * start Postgres servers.
+ * Files that run in their own process. They measure its memory or time, change its environment, have hooks for all of
+ * its tests, or start Postgres servers.
  */
 export const ALONE: ReadonlySet<string> = new Set([
   'cli/credentials.test.ts',
@@ -21,10 +21,14 @@ export const ALONE: ReadonlySet<string> = new Set([
   'sdk/small-pieces.test.ts',
   'tools/go-tool.test.ts',
 ])
-/** Not split: its files have their own clusters and child processes, and run long compared with a process start. */
+/**
+ * Each file of this folder runs alone. The files have their own clusters and child processes, and run long compared
+ * with a process start.
+ */
 const SYSTEM = 'system'
 /**
- * Seconds by test/costs.json; in a shared process about half of that. A larger group would delay the end of the run.
+ * Seconds of CPU by test/costs.json. In a shared process the files take about half of that. A larger group would
+ * delay the end of the run.
  */
 const PART_SECONDS_MAX = 60
 

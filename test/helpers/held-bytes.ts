@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Returns the bytes of memory that the result of `make` retains, in the heap and in buffers outside it. */
+/** Returns the bytes that the result of `make` retains, in the heap and in buffers outside the heap. */
 export async function heldBytes(make: () => unknown): Promise<number> {
   const before = await liveBytes()
   const made = await make()

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ends } from './tcp-proxy.ts'
 
-/** Fault of a request. `lose`: answers a write without executing it. `change`: flips a bit in the answer's body. */
+/**
+ * Fault of a request. `lose`: answers a write without executing it. `change`: flips a bit in the body of the answer.
+ */
 export type HttpFault = 'refuse' | 'cut' | 'slow' | 'lose' | 'change'
 
 export type HttpFaults = {
@@ -16,7 +18,9 @@ export type HttpFaults = {
 
 const SLOW_MS = 300
 
-/** HTTP proxy that injects faults. Keeps the `Host` of a request, because it is signed. */
+/**
+ * Starts an HTTP proxy that injects faults. The proxy leaves the `Host` of a request unchanged, because it is signed.
+ */
 export async function startHttpFaults(t: Ends, target: string): Promise<HttpFaults> {
   const requests = new Map<string, number>()
   const server = createServer((asked, answer) => {

@@ -19,12 +19,12 @@ import { bundleTexts, rangeOf, selectionOf, type TestBundle, verifyTexts } from 
 import { digestOf, makeChain, makeId, makeSigner, saltDocument, type TestLine } from './test-chain.ts'
 
 /*
- * Makes test/vectors/kinds.json: one valid statement of each kind, with one change at a time. Both verifiers read it,
- * so neither can change a cell of its table of kinds alone. `node tools/run.mjs test/helpers/kind-vectors.ts`
- * regenerates the file.
+ * Makes test/vectors/kinds.json: one valid statement of each kind, and copies of it with one change each. Both
+ * verifiers read the file, so that a wrong cell in one verifier's table of kinds fails its test. `node tools/run.mjs
+ * test/helpers/kind-vectors.ts` regenerates the file.
  */
 
-/** A sample with changes. `code`: the expected refusal; null: it is valid. */
+/** A sample statement with changes. `code`: the expected refusal; null: the statement is valid. */
 export type StatementVector = {
   readonly about: string
   readonly code: string | null
@@ -53,26 +53,26 @@ function samplesOf(): Record<string, Statement> {
   return Object.fromEntries(samples)
 }
 
-/** An entry behind those of `begin`. */
+/** An entry that follows the entries of `KindVectors.begin`. `code`: the expected refusal; null: the entry is valid. */
 export type LastVector = {
   readonly about: string
   readonly code: string | null
   readonly line: TestLine
-  /** First line of an export, for vectors of a first entry. */
+  /** First line of the export, if the vector is about a first entry. */
   readonly head?: string
 }
 
 export type KindVectors = {
   readonly samples: Readonly<Record<string, Statement>>
   readonly statements: readonly StatementVector[]
-  /** Bundles of a record with an entry of each kind. */
+  /** Bundles of a record together with an entry of each kind. */
   readonly bundles: readonly {
     readonly about: string
     readonly code: string | null
     readonly lines: readonly string[]
   }[]
   readonly first: readonly LastVector[]
-  /** First line of an export, and the entries before each of `last`. */
+  /** First line of an export, and the entries that precede each entry of `last`. */
   readonly begin: readonly string[]
   readonly last: readonly LastVector[]
 }
@@ -80,14 +80,14 @@ export type KindVectors = {
 const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
 const HASH = 'ab'.repeat(32)
 const P = 'statement_predicate'
-/** Invalid as a value of any member. */
+/** A value that is invalid for any member. */
 const WRONG = 0.5
 
 const AGT = SAMPLES['agent-registered'].subjects[0]!
 const CMP = SAMPLES['completion-submitted'].subjects[1]!
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-/** Optional members that no sample has, or values that fit them. */
+/** Values of optional members that no sample has, or that suit the samples better. */
 const OPTIONAL: Readonly<Record<string, JsonObject[string]>> = {
   onBehalfOf: AGT,
   traceparent: TRACEPARENT,
@@ -162,7 +162,7 @@ export function* statementVectors(): Generator<StatementVector> {
   }
 }
 
-/* Rules of docs/formats/statements.md, written by hand, because these vectors test the table of kinds. */
+/* Rules of docs/formats/statements.md. They are written by hand, because these vectors test the table of kinds. */
 
 const MOVES = (kind: string) =>
   /^(record-(notarized|created|activated|cancelled|expired)|completion-|verdict-|revision-)/.test(kind)
@@ -190,7 +190,10 @@ const OPTIONAL_OF: { readonly [Kind in EntryKind]?: readonly string[] } = {
   'hold-set': ['type', 'agent', 'records'],
 }
 
-/** Kinds whose members prevent the other sort of author, and the expected code. */
+/**
+ * Kinds that the other sort of author (agent or system) cannot make, because of their members. Value: the expected
+ * code.
+ */
 const BY_OTHER: { readonly [Kind in EntryKind]?: string } = {
   'ledger-created': P,
   'agent-key-registered': P,
@@ -313,7 +316,10 @@ const CONTRADICTIONS: {
   ],
 }
 
-/** Kinds whose entry, alone behind a new ledger's first entries, passes all checks up to the one of its author. */
+/**
+ * Kinds whose entry passes all checks before the check of its author, if it directly follows the first entries of a
+ * new ledger.
+ */
 const ALONE = KINDS.filter(
   (kind) =>
     ![
@@ -328,8 +334,8 @@ function isReceiving(kind: string): boolean {
 }
 
 /**
- * `codeOf`: returns the code with which a ledger of these lines is refused. It gives the expected code where the
- * author is entitled.
+ * Makes all vectors. `codeOf` returns the code with which a ledger of these lines is refused. Its result is the
+ * expected code where the author is entitled.
  */
 export function makeKindVectors(codeOf: (lines: readonly string[]) => string | null): KindVectors {
   const chain = makeChain({ empty: true })
@@ -373,7 +379,7 @@ export function makeKindVectors(codeOf: (lines: readonly string[]) => string | n
       add(`${kind}, by a key with ${scope} alone`, entry(kind, byKey(only)))
       add(`${kind}, by a key with all but ${scope}`, entry(kind, byKey(not)), refused)
     } else add(`${kind}, by a key`, entry(kind, byKey(all)), refused)
-    // A retention rule lets the server erase.
+    // The system may erase by a retention rule.
     const byRule = kind === 'payload-erased' && { rule: 3 }
     add(`${kind}, by the system`, entry(kind, { ...chain.system(), key: undefined, ...byRule }))
     add(`${kind}, signed by the agent`, entry(kind, byKey(all), own))
@@ -447,7 +453,10 @@ function bundleVectors(): KindVectors['bundles'] {
   return [...alone, ...others]
 }
 
-/** Entries of a guest's peering, next to a record of the guest. */
+/**
+ * Kinds of entries about a peering, each with a function that appends one. A bundle of an unrelated record must not
+ * contain them.
+ */
 const ABOUT_PEERS: readonly (readonly [EntryKind, (peers: PeeredChains) => TestLine])[] = [
   ['peer-added', ({ guest }) => guest.lines.find(({ kind }) => kind === 'peer-added')!],
   ['peer-key-rotated', (peers) => peers.rotate(peers.guest, peers.home.rotateServerKey(makeSigner()))],
@@ -464,7 +473,7 @@ const ABOUT_PEERS: readonly (readonly [EntryKind, (peers: PeeredChains) => TestL
 
 const UNRELATED = 'entry_unrelated'
 
-/** Entries that may or may not be in a bundle together. */
+/** Bundles of entries that may, or may not, be in a bundle together. */
 const TRAVELS: readonly (readonly [about: string, code: string | null, build: () => TestBundle])[] = [
   ...ABOUT_PEERS.map(
     ([kind, append]) =>
@@ -516,7 +525,10 @@ function registeredStatement() {
   return { chain, policy, statement, registered: register(chain, policy, statement) }
 }
 
-/** Every bundle contains rotations already. */
+/**
+ * Returns the items to add to a bundle of the line. The chain's last line is not added if it is a rotation, because
+ * every bundle contains rotations already.
+ */
 function besides(chain: ReturnType<typeof makeChain>, line: TestLine) {
   const last = chain.lines.at(-1)!
   return last.kind === 'server-key-rotated' ? [{ line }] : [{ line }, { line: last }]
@@ -553,7 +565,7 @@ function addPeer(chain: ReturnType<typeof makeChain>, { digest, kid }: Handshake
   })
 }
 
-/** First entries whose definition does not match their digest, or whose key does not match its kid. */
+/** Makes vectors of first entries whose definition does not match its digest, or whose key does not match its kid. */
 function firstVectors(codeOf: (lines: readonly string[]) => string | null): LastVector[] {
   const changes = [
     ['as it should be', undefined, undefined],

@@ -22,7 +22,7 @@ export async function notarizeSingles(app: TestApp, count: number): Promise<stri
   return ids
 }
 
-/** Builds a ledger of `count` records whose envelopes have moved to the archive. */
+/** Builds a ledger of `count` records whose envelopes are in the archive and no longer in Postgres. */
 export async function buildLeft(t: Parameters<typeof buildReleasedApp>[0], count = 3) {
   const released = await buildReleasedApp(t)
   const ids = await notarizeSingles(released.app, count)
@@ -32,8 +32,8 @@ export async function buildLeft(t: Parameters<typeof buildReleasedApp>[0], count
 }
 
 /**
- * Returns the status, and the digest of a 200 answer, of every GET route that reads a ledger, for these records,
- * entries and tiles.
+ * Calls every GET route that reads a ledger, for these records, entries and tiles. Returns the status of each answer,
+ * and for 200 its digest.
  */
 export async function answersOf(
   app: TestApp,
@@ -59,7 +59,7 @@ export async function answersOf(
   const found: Record<string, string> = {}
   for (const address of addresses) {
     const { statusCode, rawPayload } = await app.send('GET', address)
-    // Other answers differ each time, because they contain the request's id.
+    // Answers with another status contain the request's id, so their bytes differ each time.
     const digest = createHash('sha256').update(rawPayload).digest('hex')
     found[address] = statusCode === 200 ? `200 ${digest}` : `${statusCode}`
   }

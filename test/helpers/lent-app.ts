@@ -5,9 +5,10 @@ import { ALL_TESTS } from './at-end.ts'
 import { createTestDatabase } from './database.ts'
 
 /*
- * Applications for tests of a whole deployment, such as those of followers, which work on every ledger of a database.
- * A test has the application to itself, with an empty database. The next test reuses it after it is emptied. A new
- * application, a database copy and new sessions that compile and plan everything took more CPU than most tests.
+ * Applications for tests of a whole deployment, such as those of followers, which process every ledger of a database.
+ * A test has the application to itself, with an empty database. Afterwards the database is emptied and the next test
+ * uses the application. A new application took more CPU than most tests: it needs a copy of the database, and
+ * sessions that compile and plan everything anew.
  */
 
 type Kept = {
@@ -24,15 +25,15 @@ ALL_TESTS.after(async () => {
 })
 
 /**
- * Lends an application with one new ledger and otherwise only the rows of a new database. It is returned after the
- * test. The next test gets another application if this test changed the schema or the initial rows (such as server
- * keys), or patched a pool that stays.
+ * Lends an application with one new ledger. Otherwise its database has only the rows of a new database. The
+ * application is returned after the test. It is not lent again if the test changed the schema or the initial rows
+ * (such as server keys), or patched a pool that stays.
  */
 export async function lendApp(t: Test): Promise<TestApp> {
   const lent = (await emptied()) ?? (await open(t.name))
   lent.isLent = true
-  // Not emptied here: hooks that the test adds later still have to close what it opened. The next loan empties the
-  // application.
+  // The next loan empties the database. It is not emptied here, because hooks that the test adds later still have to
+  // close what the test opened.
   t.after(async () => {
     lent.isLent = false
   })
@@ -42,8 +43,8 @@ export async function lendApp(t: Test): Promise<TestApp> {
 }
 
 /**
- * Returns a pool that stays with a lent application: the next test gets the same pool by its name. A pool without a
- * name, and a pool of any other application, ends with the test.
+ * Returns a pool that stays with a lent application: the next test gets the same pool by its name. Two sorts of pools
+ * end with the test: pools without a name, and pools of applications that are not lent.
  */
 export function lentPool(t: Test, app: TestApp, name: string | null, open: () => pg.Pool): pg.Pool {
   const lent = name === null ? undefined : lentBy.get(app.deps)
@@ -102,8 +103,8 @@ function isPatched(pool: pg.Pool): boolean {
 }
 
 /**
- * Returns two statements. `filled` computes a digest of the schema and of the rows of a new database; `clear` deletes
- * the rows of all other tables.
+ * Returns two statements. `filled` computes a digest of the schema and of the rows that a new database has. `clear`
+ * deletes the rows of all other tables.
  */
 async function tablesOf(superuser: pg.Client): Promise<{ filled: string; clear: string }> {
   const { rows: tables } = await superuser.query<{ name: string }>(
@@ -117,7 +118,7 @@ async function tablesOf(superuser: pg.Client): Promise<{ filled: string; clear: 
   const digests = full!.map(
     ({ name }) => `(select md5(string_agg(r::text, '' order by r::text)) from ${name} r)`,
   )
-  // Every write changes a row's xmin.
+  // The digest covers xmin, because every write changes a row's xmin.
   const catalogs = [
     'pg_class',
     'pg_attribute',

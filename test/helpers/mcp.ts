@@ -1,7 +1,10 @@
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Test } from './app.ts'
 
-/** `legacy`: with the handshake of 2025-11-25. `auto`: 2026-07-28, where each message identifies its client. */
+/**
+ * Protocol versions. `legacy`: the handshake of 2025-11-25. `auto`: 2026-07-28, where each message identifies its
+ * client.
+ */
 export const ERAS = ['legacy', 'auto'] as const
 export type Era = (typeof ERAS)[number]
 
@@ -27,7 +30,7 @@ export async function callTool(client: Client, name: string, args: object, meta?
   return structuredContent
 }
 
-/** Returns the text of the tool's error. Fails if there is none. */
+/** Returns the text of the tool's error. Fails if the tool returns no error. */
 export async function refusedTool(client: Client, name: string, args: object): Promise<string> {
   const { isError, content } = await call(client, name, args)
   const [text] = content as unknown as [{ text: string }]

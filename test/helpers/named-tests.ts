@@ -2,7 +2,7 @@ import { globSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 
 /**
- * Returns the test files of the paths. A path is a file or a folder, relative to the current folder. Throws an Error
+ * Returns the test files of the given files and folders, which are relative to the current folder. Throws an Error
  * that names each path without tests.
  */
 export function namedTests(paths: readonly string[], testDir: string): string[] {
@@ -13,7 +13,7 @@ export function namedTests(paths: readonly string[], testDir: string): string[] 
   )
 }
 
-/** Returns the file, or the tests of the folder; nothing if the path does not exist. */
+/** Returns the file itself, or the tests of the folder; an empty list if the path does not exist. */
 export function testsOf(path: string): string[] {
   const file = resolve(path)
   const found = statSync(file, { throwIfNoEntry: false })

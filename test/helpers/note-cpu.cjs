@@ -13,6 +13,6 @@ process.on('exit', () => {
   try {
     appendFileSync(process.env.TALLYSTICK_TEST_CPU, `${JSON.stringify(line)}\n`)
   } catch {
-    // The run has ended and its folder is removed.
+    // The run has ended, and its folder is removed.
   }
 })

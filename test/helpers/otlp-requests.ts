@@ -158,7 +158,6 @@ export function itemMessage(signal: Signal): Message {
   return below(below(below(signal === 'traces' ? TRACES : LOGS, groups), scopes), items)
 }
 
-/** Returns a request with these spans or logs under one resource and scope. */
 export function requestOf(signal: Signal, encoding: 'json' | 'protobuf', items: readonly Raw[]): Raw {
   const { groups, scopes, items: name } = NAMES[signal]
   if (encoding === 'json') return raw(`{"${groups}":[{"${scopes}":[{"${name}":`, listOf(items), '}]}]}')

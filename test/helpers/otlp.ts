@@ -21,8 +21,6 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { SendOptions, TestApp } from './app.ts'
 
-/* Spans and logs from OpenTelemetry's own SDK, and request bodies from its exporters. */
-
 type Attributes = Record<string, string | number | boolean | string[]>
 
 const RESOURCE = { 'service.name': 'agents', 'service.version': '1.0' }

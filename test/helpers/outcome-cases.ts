@@ -5,7 +5,7 @@ type Status = 'ok' | 'error' | 'denied' | 'unknown'
 
 export type OutcomeCase = {
   readonly name: string
-  /** The action whose status is expected: a deed, a model call, the run around them, or a part of a run. */
+  /** The kind of action that has the status: a deed, a model call, the run around them, or a part of a run. */
   readonly of: 'deed' | 'model' | 'run' | 'part'
   readonly what: string
   /** Status by ingestion path. A list has the statuses of several actions, in the order of their start. */
@@ -14,17 +14,14 @@ export type OutcomeCase = {
 
 type Table = { readonly ways: Readonly<Record<string, string>>; readonly cases: readonly OutcomeCase[] }
 
-/**
- * The table of docs/reference/outcomes.md as data. The tests of all ingestion paths read it, including those in
- * Python.
- */
+/** The table of docs/reference/outcomes.md as data. The tests of all ingestion paths read it, in Python too. */
 export const OUTCOMES: Table = JSON.parse(
   readFileSync(new URL('../vectors/outcomes.json', import.meta.url), 'utf8'),
 )
 
 /**
- * Returns the cases of an ingestion path. `expect` fails if a status differs from the table, `assertCovered` if a
- * case was not tested.
+ * Returns the cases of an ingestion path. `expect` fails if a status differs from the table; `assertCovered` fails if
+ * a case was not tested.
  */
 export function outcomeCases(way: string) {
   assert.ok(way in OUTCOMES.ways, `no way in is called ${way}`)

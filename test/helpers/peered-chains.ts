@@ -15,7 +15,7 @@ import { makeGated } from './test-gated.ts'
 
 /*
  * Two in-memory ledgers that share records; `home` invited `guest`. Both sign whatever a test appends, so that a test
- * may change the statements of one about the other.
+ * may change what one ledger states about the other.
  */
 
 export type PeeredChains = ReturnType<typeof makePeers>
@@ -32,10 +32,10 @@ export function receivedOf(line: TestLine) {
   return { ledger, seq: line.seq, leaf: line.leaf, kind, record, version: recordVersion }
 }
 
-/** `envelope`: stored beside the entry; undefined: none. */
+/** `envelope`: the envelope that is stored beside the entry; undefined: no envelope. */
 type Receiving = { received?: object; predicate?: object; envelope?: string | undefined; by?: string }
 
-/** `of`: existing chains, which may already be, or have been, peers. */
+/** `of`: existing chains, which may be or have been peers. */
 export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; guest?: TestChain } } = {}) {
   const { home = makeChain(), guest = makeChain() } = options.of ?? {}
   const peer = makeId('peer')
@@ -88,7 +88,7 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
         received: beside(line, changes),
       }),
 
-    /** Offers the guest agent's next step of the record. */
+    /** Appends the offer of the guest agent's next step of the record. */
     offer: (
       gated: Gated,
       step: 'record-activated' | 'completion-submitted',
@@ -113,7 +113,7 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
       })
     },
 
-    /** Appends the home's own step for an offer. */
+    /** Appends the home's own entry for the offered step. */
     take: (gated: Gated, offer: TestLine, changes: object = {}) => {
       const { ledger, predicate, actor, onBehalfOf } = statementOf(offer)
       const step = {

@@ -2,8 +2,6 @@ import { identityOf, makePeers, type PeeredChains, statementOf } from './peered-
 import { digestOf, makeChain, makeId, makeSigner } from './test-chain.ts'
 import { makeGated } from './test-gated.ts'
 
-/* Vectors of chain-vectors.ts for ledgers that share records. */
-
 const HASH = 'ab'.repeat(32)
 
 function shared(peers: PeeredChains) {
@@ -12,7 +10,7 @@ function shared(peers: PeeredChains) {
   return gated
 }
 
-/** Makes the guest receive a creation or a share of a record that belongs to the guest. */
+/** Makes the guest receive the creation or share of a record of its own ledger. */
 function foreign(peers: PeeredChains, kind: 'record-shared' | 'record-created', record: string): void {
   const { home, guest, peer } = peers
   const share = [{ peer, documents: 'digests' }]

@@ -1,14 +1,14 @@
 import type { GatedApp } from './gated-app.ts'
 import { SECRET } from './personal-records.ts'
 
-/** The rule on the currency fails, so that the compared values contain the secret too. */
+/** The rule about the currency fails, so that the compared values contain the secret too. */
 export const PERSONAL_EVIDENCE = { quantity: 100, currency: SECRET }
 export const PERSONAL_REASON = { reason: `because of ${SECRET}` }
 
 export type PersonalGated = {
   readonly id: string
   readonly completions: readonly [string, string]
-  /** Seq of the creation. Each step follows as one entry. */
+  /** Seq of the creation. One entry for each step follows it. */
   readonly firstSeq: number
 }
 
@@ -33,7 +33,7 @@ export async function makePersonalGated(app: GatedApp): Promise<PersonalGated> {
   return { id, completions: [first, second], firstSeq: entry.seq }
 }
 
-/** A document of a record, as the answer to an erasure names it. */
+/** A document of a record, with the names that the answer to an erasure uses. */
 export type Erasable = {
   readonly document: string
   readonly seq: number

@@ -14,8 +14,8 @@ export function whyNoPgbouncer(): string | null {
 }
 
 /**
- * Starts a PgBouncer with its package's configuration, except for its mode, before the Postgres of these URLs.
- * Returns the URLs through it.
+ * Starts a PgBouncer in front of the Postgres of these URLs. Its configuration is that of its package, except for the
+ * mode. Returns the URLs through PgBouncer.
  */
 export async function startPgbouncer(
   t: TestContext,
@@ -54,7 +54,7 @@ export async function startPgbouncer(
   const exited = once(child, 'exit')
   const kill = () => child.kill('SIGTERM')
   process.once('exit', kill)
-  // Hooks run oldest first. The nested hook runs after those that close the connections.
+  // Hooks run oldest first. The nested hook therefore runs after the hooks that close the connections.
   t.after(() =>
     t.after(async () => {
       kill()

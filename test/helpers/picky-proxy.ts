@@ -6,8 +6,8 @@ import { buffer } from 'node:stream/consumers'
 type Test = { after(cleanup: () => Promise<void>): void }
 
 /**
- * Starts a proxy before `target`. If `refuse` returns a status for a body, the proxy answers with that status and a
- * page.
+ * Starts a proxy in front of `target`. If `refuse` returns a status for a body, the proxy answers with that status
+ * and an HTML page.
  */
 export async function startPickyProxy(
   t: Test,

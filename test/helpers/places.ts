@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /*
- * Finds the files that list a family of facts by hand, such as the members of a record: each would have to change for
- * a further fact. A file lists the family if it names most of it. It need not change if it takes the rest from the
- * family's table.
+ * Finds the files that list a family of facts by hand, such as the members of a record. Each of them would have to
+ * change for a new fact. A file lists the family if it names most of its facts. A file need not change if it takes
+ * the remaining facts from the family's table.
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -15,17 +15,17 @@ const GENERATED =
   /\/generated\/|\/_sync\/|\/types\/_(models|params)\.py$|\/_core\/members\.py$|^migrations\/schema\.sql$/
 
 export type Family = {
-  /** One pattern for each fact, which matches all of its spellings. */
+  /** One pattern for each fact. The pattern matches all spellings of the fact. */
   readonly names: readonly RegExp[]
-  /** Number of names that make a file count as a list. */
+  /** A file that names at least this many facts counts as a list. */
   readonly atLeast: number
-  /** Matches files that use the table and so take all further facts from it. */
+  /** Matches files that use the table, and so take new facts from it. */
   readonly table: RegExp
-  /** Files that stay handwritten, with the reason. */
+  /** Files that stay handwritten, each with the reason. */
   readonly promises: Readonly<Record<string, string>>
 }
 
-/** Returns sorted paths of files that list the family by hand, without the promises. */
+/** Returns sorted paths of files that list the family by hand, except those in `promises`. */
 export function listPlaces({ names, atLeast, table, promises }: Family): string[] {
   return productFiles().filter((file) => {
     if (Object.hasOwn(promises, file)) return false

@@ -8,7 +8,7 @@ import { isReachable, requireReachable } from '../../src/run/postgres/layout.ts'
 import { type RunAs, resolveRunAs } from '../../src/run/postgres/run-as.ts'
 import { type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 
-/** With fsync, which the product requires. Test clusters are in memory, where fsync costs nothing. */
+/** `fsync` stays on, as the product requires. Test clusters are in memory, where fsync costs nothing. */
 export const TEST_SETTINGS = {
   shared_buffers: '128MB',
   max_connections: 200,
@@ -26,14 +26,14 @@ export async function startSuitePostgres(): Promise<RunningPostgres> {
   return startPostgres({
     dataDir: putCluster(dataDir),
     temporary: true,
-    // One SHA-256 iteration instead of 4,096 for logins whose password is set here. Since Postgres 16.
+    // Logins whose password is set here need one SHA-256 iteration instead of 4,096 (Postgres 16 and later).
     settings: { ...TEST_SETTINGS, scram_iterations: 1 },
   })
 }
 
-/** File system in memory. Postgres copies a database there in 14 ms, and on a disk in 25 to 220. */
+/** File system in memory. Postgres copies a database there in 14 ms, compared with 25 to 220 ms on a disk. */
 const MEMORY = '/dev/shm'
-/** Enough for all databases, clusters and logs of the suite. Containers may have only 64 MB. */
+/** Enough free memory for all databases, clusters and logs of the suite. Containers may have only 64 MB. */
 const MEMORY_FREE_BYTES_MIN = 4 * 1024 ** 3
 
 /** Makes a directory that is removed when this process ends. */
@@ -42,14 +42,14 @@ export function temporaryDir(): string {
 }
 
 /**
- * The same in memory if there is room, otherwise on the disk. For data that stays small and need not have the speed
- * of a real disk.
+ * Like `temporaryDir`, but in memory if there is room. For data that stays small and need not have the speed of a
+ * real disk.
  */
 export function temporaryDirInMemory(): string {
   return makeDir(hasRoom(MEMORY) ? [MEMORY, tmpdir(), '/var/tmp'] : [tmpdir(), '/var/tmp'])
 }
 
-/** As root, Postgres runs as another user, who may have no access to TMPDIR. */
+/** If this process is root, Postgres runs as another user, who may have no access to TMPDIR. */
 function makeDir(parents: readonly string[]): string {
   runAs ??= { user: resolveRunAs('/nonexistent', () => {}) }
   const { user } = runAs
@@ -71,19 +71,19 @@ let runAs: { readonly user: RunAs } | undefined
 
 const temporaryDirs: string[] = []
 process.once('exit', () => {
-  // With a timeout, which rmSync has not: another process may still write there.
+  // `rm` has a timeout, which rmSync lacks. A timeout is needed because another process may still write there.
   if (temporaryDirs.length > 0) spawnSync('rm', ['-rf', ...temporaryDirs], { timeout: REMOVAL_MS_MAX })
 })
 const REMOVAL_MS_MAX = 20_000
 
 export const CLUSTER_VARIABLE = 'TALLYSTICK_TEST_CLUSTER'
 let prepared = process.env[CLUSTER_VARIABLE]
-/** The cluster is gone if it was in the folder of a server that was removed. */
+/** The prepared cluster may have been in a server's folder that was removed. */
 const isPrepared = () => prepared !== undefined && existsSync(prepared)
 
 /**
  * Fills the folder with an initialized cluster that was never started, for tests that are not about initialization.
- * initdb takes a second, the copy a thirtieth of that.
+ * The copy takes a thirtieth of the second that initdb takes.
  */
 export function putCluster(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o711 })

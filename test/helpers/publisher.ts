@@ -10,7 +10,7 @@ import { TEST_MASTER_KEY } from './database.ts'
 
 export type Publisher = PublishDeps & { readonly logged: object[] }
 
-/** Dependencies of the checkpoint publisher, as the worker has them. `pool` uses the worker's login. */
+/** Returns the dependencies of the checkpoint publisher, as in the worker. `pool` uses the worker's login. */
 export async function makePublisher(pool: pg.Pool, dataDir: string): Promise<Publisher> {
   const { seed } = await getNoteKeySecret(pool, makeMasterKey(TEST_MASTER_KEY))
   const logged: object[] = []

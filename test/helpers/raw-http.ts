@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** Opens a paused connection to a server on this machine. It reads nothing until it is resumed. */
+/** Opens a paused connection to a server on this machine. The connection reads nothing until the caller resumes it. */
 export function openSocket(t: TestContext, port: number): Socket {
   const socket = connect(port, '127.0.0.1').pause()
   socket.on('error', () => {})
@@ -24,7 +24,7 @@ export function requestText(
   ].join('\r\n')
 }
 
-/** A raw answer. `body`: without chunked framing. */
+/** A raw answer. Its `body` is without chunked framing. */
 export type RawAnswer = {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
@@ -32,8 +32,8 @@ export type RawAnswer = {
 }
 
 /**
- * Parses consecutive answers. Throws on anything else, which detects bytes that were written into the middle of an
- * answer. `rest`: an incomplete answer at the end. Does not support answers to HEAD.
+ * Parses consecutive answers; `rest` is an incomplete answer at the end. Throws on anything else, such as bytes that
+ * were written into the middle of an answer. Does not support answers to HEAD.
  */
 export function readAnswers(bytes: string): { readonly answers: RawAnswer[]; readonly rest: string } {
   const answers: RawAnswer[] = []

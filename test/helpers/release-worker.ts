@@ -1,6 +1,6 @@
 /*
- * Process that moves content out of Postgres like the worker, until it is killed or done. Usage: `release-worker.ts
- * WORKER_URL ARCHIVE`, with the URL of the worker's login and the archive's directory.
+ * Process that releases content from Postgres as the worker does, until it is killed or done. Usage:
+ * `release-worker.ts WORKER_URL ARCHIVE`, with the URL of the worker's login and the archive's directory.
  */
 import { join } from 'node:path'
 import { openReadPool } from '../../src/db/connect/pools.ts'

@@ -19,8 +19,8 @@ import { temporaryFiles } from './temporary-files.ts'
 type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly chunks?: number }
 
 /**
- * Builds an application that reads the archive, and the worker's functions that move its ledger's content there and
- * out of Postgres.
+ * Builds an application that reads the archive. Also returns the worker's functions that archive its ledger's content
+ * and release it from Postgres.
  */
 export async function buildReleasedApp(t: Test) {
   const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
@@ -28,7 +28,7 @@ export async function buildReleasedApp(t: Test) {
   return { app, ...(await openReleased(t, app, root)) }
 }
 
-/** The same for an existing application. `root`: directory of its archives. */
+/** Like `buildReleasedApp`, for an existing application. `root`: directory of its archives. */
 export async function openReleased(t: Test, app: TestApp, root: string) {
   const stores = { of: (ledger: string) => directoryStore(join(root, ledger)), close() {} }
   const archiver = await openArchiver(t, app, stores)
@@ -61,13 +61,12 @@ export async function openReleased(t: Test, app: TestApp, root: string) {
     async release() {
       while (await releaseContent(deps)) {}
     },
-    /** Archives everything and releases what may leave Postgres. */
+    /** Archives everything, and releases all content that Postgres may release. */
     async leave() {
       await archiver.run()
       await this.raiseFloor()
       await this.release()
     },
-    /** Counts chunks whose content is in Postgres, and chunks whose content has left. */
     async chunks() {
       const [row] = await app.sql<{ here: number; left: number }>(
         `select count(content)::int as here, (count(*) - count(content))::int as left from tallystick.batch_chunks`,
@@ -85,7 +84,6 @@ export async function openReleased(t: Test, app: TestApp, root: string) {
       const pending = await listPendingErasures(worker, null, 100)
       await eraseAll({ pool: worker, masterKey }, pending, await readFindKey(worker))
     },
-    /** Opens a worker's pool that reads released content from the archive. */
     openPool(released: ArchiveContent | null) {
       const opened = openReadPool(testDatabase(app.database.workerUrl, released), { warn() {} })
       t.after(() => opened.end())

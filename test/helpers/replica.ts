@@ -11,7 +11,6 @@ import { startTestPostgres, TEST_MASTER_KEY, TEST_PASSWORDS, type TestDatabase, 
 import { TEST_SETTINGS, temporaryDirInMemory } from './postgres.ts'
 
 export type Replicated = {
-  /** The primary's database. */
   readonly database: TestDatabase
   readonly primary: RunningPostgres
   readonly replica: Standby
@@ -21,7 +20,7 @@ export type Standby = {
   readonly apiUrl: string
   readonly postgres: RunningPostgres
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>
-  /** Pauses replay. The standby lags from then on. */
+  /** Pauses replay, so that the standby lags from now on. */
   pause(): Promise<void>
   resume(): Promise<void>
   caughtUp(): Promise<void>
@@ -30,7 +29,7 @@ export type Standby = {
 
 const DATABASE = 'tallystick'
 const CAUGHT_UP_MS_MAX = 20_000
-/** Commits must be on the disk, as in a deployment. Otherwise it would be undefined what the standby lacks. */
+/** Commits must be on the disk, as in a deployment. Otherwise it would be undefined which commits the standby lacks. */
 const SETTINGS = {
   ...TEST_SETTINGS,
   synchronous_commit: 'on',
@@ -105,7 +104,8 @@ export async function startStandby(
     },
     async resume() {
       await own.query('select pg_wal_replay_resume()').catch((error: { code?: string }) => {
-        // serialization_failure: replay has resumed, and removes rows that this statement's snapshot needs.
+        // 40001 is serialization_failure. It means that replay has resumed, and removes rows that this statement's
+        // snapshot needs.
         if (error.code !== '40001') throw error
       })
     },

@@ -8,13 +8,12 @@ export type ScriptRun = { readonly code: number | null; readonly stdout: string;
 type Options = {
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
-  /** Working directory, such as another copy of the project. */
   readonly root?: string
 }
 
 /**
- * Runs a script of the project as a process until it exits. Only PATH and the compile cache of the caller's
- * environment are passed on. Asynchronous, because some callers run an application or load in their own process.
+ * Runs a script of the project as a process until it exits. Of the caller's environment, the process gets only PATH
+ * and the compile cache. The function is asynchronous, because some callers also run an application or a load.
  */
 export async function runScript(
   script: string,

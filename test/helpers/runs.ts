@@ -1,4 +1,4 @@
-/** A tenth of the runs finds most faults. CI runs all. */
+/** A tenth of the runs finds most faults. All runs take place in CI. */
 const LOCAL_PART = 0.1
 const LOCAL_RUNS_MIN = 5
 

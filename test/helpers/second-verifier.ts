@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
  * installed. python/tests/test_kinds.py compares the real tables.
  */
 
-/** The columns of a kind that both verifiers have. */
+/** The columns of a kind that both verifiers' tables have. */
 export type SecondKind = {
   readonly subjects: readonly string[]
   /** Sorted names of members. */
@@ -90,7 +90,6 @@ function namesIn(text: string): string[] {
   return [...text.matchAll(/'([a-z-]+)'/g)].map(([, name]) => name!)
 }
 
-/** Returns the arguments of each `'kind': _kind(…)`. */
 function callsIn(text: string): [kind: string, call: string][] {
   return text
     .split(/\n {4}'(?=[a-z-]+': _kind\()/)
@@ -106,7 +105,6 @@ function argumentsOf(call: string): string[] {
   return topLevel(call).filter((part) => !/^\w+=/.test(part))
 }
 
-/** Names of the members of a dict literal, or of a named group. */
 function membersOf(dict: string): readonly string[] {
   if (!dict.startsWith('{')) return NAMED[dict] ?? []
   return topLevel(dict.slice(1, -1)).flatMap((part) =>
@@ -130,7 +128,10 @@ function sorted(names: readonly string[]): string[] {
   return [...new Set(names)].sort()
 }
 
-/** Compares a row with the second verifier's. Returns, for each column that differs, what only one of them has. */
+/**
+ * Compares a row with the second verifier's. Returns the columns that differ, each with the values that only one
+ * verifier has.
+ */
 export function differencesOf(
   row: {
     readonly subjects: readonly string[]

@@ -3,8 +3,9 @@ import type { KindRule } from '../../src/proof/statement/kinds/rule.ts'
 type ServerColumn = 'workerOnly' | 'records' | 'party' | 'events'
 
 /*
- * Second copy of the columns of the table of kinds that only the server and the database read. Neither a vector nor
- * the second verifier would show a change of them. A kind that is not listed has none of these values.
+ * A second copy of those columns of the table of kinds that only the server and the database read. Without the copy
+ * no test would notice a change, because neither a vector nor the second verifier covers these columns. A kind that
+ * is not listed has none of these values.
  */
 const SERVER_COLUMNS: { readonly [Column in ServerColumn]: Readonly<Record<string, KindRule[Column]>> } = {
   workerOnly: { 'server-key-rotated': true, 'completion-verified': true, 'record-expired': true },
@@ -51,7 +52,6 @@ const SERVER_COLUMNS: { readonly [Column in ServerColumn]: Readonly<Record<strin
   },
 }
 
-/** Returns the columns in which a row differs from the copy. */
 export function serverDifferencesOf(kind: string, row: Pick<KindRule, ServerColumn>): ServerColumn[] {
   const columns = Object.keys(SERVER_COLUMNS) as ServerColumn[]
   return columns.filter(

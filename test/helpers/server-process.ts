@@ -10,12 +10,12 @@ import { freePort } from './free-port.ts'
 import { temporaryDir } from './postgres.ts'
 import { openSocket } from './raw-http.ts'
 
-/** A small heap, so that garbage that V8 has not yet collected does not count as retained memory. */
+/** The heap is small, so that garbage that V8 has not yet collected does not count as retained memory. */
 const HEAP = '--max-old-space-size=192'
 /** Pause between requests. On a busy machine, clients without a pause would be the load themselves. */
 const PAUSE_MS = 20
 
-/** A server in its own process, so that its memory can be measured, on the database of `app`. */
+/** Runs a server on the database of `app` in its own process, so that the server's memory can be measured. */
 export class ServerProcess {
   readonly url: string
   readonly #server: ProductProcess
@@ -56,7 +56,7 @@ export class ServerProcess {
     return !this.#server.hasEnded
   }
 
-  /** Resident memory by the kernel's count; 0 after the process has ended. */
+  /** Resident memory as the kernel counts it; 0 after the process has ended. */
   get memoryMiB(): number {
     if (!this.isAlive) return 0
     const status = readFileSync(`/proc/${this.#server.pid}/status`, 'utf8')
@@ -86,7 +86,7 @@ export function askMeanwhile(t: TestContext, ask: () => Promise<Response>): { en
       await sleep(PAUSE_MS)
     }
   })()
-  asking.catch(() => {}) // `end` rejects with it.
+  asking.catch(() => {}) // The caller gets this error from `end`.
   return {
     async end() {
       isOver = true

@@ -16,15 +16,15 @@ export function shareApp(options: AppOptions = {}): () => Promise<TestApp> {
 }
 
 /**
- * The application of all tests of the process. A test builds its own, or shares one with similar tests, if it changes
- * more than a ledger (the clock, limits, server keys, triggers of the database), or if it counts things of the whole
- * deployment.
+ * The application of all tests of the process. Two sorts of tests build another one, or share one with similar tests:
+ * tests that change more than a ledger (the clock, limits, server keys, triggers of the database), and tests that
+ * count things of the whole deployment.
  */
 export const sharedApp = shareApp()
 
 let listening: Promise<string> | null = null
 
-/** Returns the address of that application. It starts to listen with the first call. */
+/** Returns the address of the shared application, which starts to listen with the first call. */
 export function addressOf({ app }: TestApp): Promise<string> {
   listening ??= listen(app)
   return listening
@@ -32,7 +32,7 @@ export function addressOf({ app }: TestApp): Promise<string> {
 
 async function listen(app: FastifyInstance): Promise<string> {
   // After an aborted request, fetch opens a spare connection and sends nothing on it. Node would wait a minute for
-  // it.
+  // this connection to close.
   ALL_TESTS.after(async () => app.server.closeAllConnections())
   return app.listen({ port: 0, host: '127.0.0.1' })
 }

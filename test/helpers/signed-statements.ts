@@ -5,7 +5,7 @@ import { toBase64, utf8Encode } from '../../src/proof/bytes.ts'
 import { toBeSigned } from '../../src/proof/envelope/cose.ts'
 import { expectStatus, type TestApp } from './app.ts'
 
-/* Signed Statements as issuers make them, by independent COSE code. Only the Sig_structure is ours. */
+/* Makes Signed Statements as issuers do. The COSE code is independent of ours, except for the Sig_structure. */
 
 export type Issuer = {
   readonly issuer: string

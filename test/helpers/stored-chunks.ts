@@ -15,7 +15,7 @@ export type StoredChunk = {
   readonly content: Buffer
 }
 
-/** Returns chunks in chain order. Without `ledgerId`: of all ledgers. */
+/** Returns chunks in chain order; without `ledgerId`, the chunks of all ledgers. */
 export async function listStoredChunks({
   sql,
   ledgerId,
@@ -40,7 +40,7 @@ export async function writeContent(
   )
 }
 
-/** The same as writeContent, and also writes the keys by which the records are found. */
+/** Like writeContent, and also writes the keys by which the records are found. */
 export async function writeRecords(
   app: TestApp,
   stored: StoredChunk,
@@ -59,7 +59,7 @@ export async function writeRecords(
   )
 }
 
-/** Appends a signed erasure of the payload of a batch's record. Returns the seq of that entry. */
+/** Appends a signed erasure of the payload of a batch's record. Returns the seq of the erasure. */
 export async function orderErasure(app: TestApp, recordId: Uuid): Promise<number> {
   const { seq, record } = await findRecord(app, recordId)
   const entry = signErasure(app, await app.deps.signers.load(), {
@@ -73,7 +73,7 @@ export async function orderErasure(app: TestApp, recordId: Uuid): Promise<number
   return appendAsApi(app, entry)
 }
 
-/** Removes the payload of a batch's record. `erasedSeq`: the entry that supposedly orders the erasure. */
+/** Removes the payload of a batch's record. `erasedSeq`: the entry that is stored as its erasure. */
 export async function takeAway(app: TestApp, recordId: Uuid, erasedSeq: number): Promise<void> {
   const { seq, stored, records, record, place } = await findRecord(app, recordId)
   const document = { digest: digestOf(record), referencesDigest: referencesDigestOf(record), erasedSeq }

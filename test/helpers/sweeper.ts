@@ -6,15 +6,14 @@ import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 
 export type Sweeper = {
-  /** Sweeps every ledger whose sweep is due. This ledger's sweep is made due first, from entry `from` on. */
+  /** Sweeps every ledger whose sweep is due. First makes this ledger's sweep due, from entry `from` on. */
   run(from?: number): Promise<void>
   readonly pool: pg.Pool
-  /** Number of erasures that were signed, by page. */
+  /** Number of erasures that each page signed. */
   readonly observed: number[]
   readonly logged: string[]
 }
 
-/** Opens the worker's retention sweeps, with the worker's login. */
 export function openSweeper(t: Test, app: TestApp, clocks: Partial<Clocks> = {}): Sweeper {
   const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())
@@ -43,8 +42,8 @@ export function openSweeper(t: Test, app: TestApp, clocks: Partial<Clocks> = {})
 }
 
 /**
- * Backdates the entries of the ledger's records by `days` in their columns, past every trigger, because no test can
- * wait half a year. Envelopes do not change, so `unage` must restore the columns before the ledger is verified.
+ * Backdates the entries of the ledger's records by `days`, because no test can wait half a year. Only columns change,
+ * with all triggers disabled. Envelopes stay, so `unage` must restore the columns before the ledger is verified.
  */
 export async function age(app: TestApp, days: number): Promise<void> {
   await app.sql(`do $$ begin

@@ -3,19 +3,19 @@ import { SseParser } from '../../sdk/http/sse.ts'
 
 export type TestTail = {
   readonly response: IncomingMessage
-  /** Events so far, each with its cursor and time of arrival (performance.now()). */
+  /** Events received so far, each with its cursor and time of arrival (performance.now()). */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   readonly events: { cursor: string; atMs: number; event: any }[]
   readonly text: () => string
   readonly lastEventId: () => string
-  /** Resolves when the server ends the stream, with the time since it was opened. */
+  /** Resolves when the server ends the stream, with the milliseconds since the stream was opened. */
   readonly ended: Promise<number>
   close(): void
 }
 
 type Cleanup = { after(cleanup: () => void): void }
 
-/** Opens `GET /v1/events` as a stream. Returns the response even if it is not one. */
+/** Opens `GET /v1/events` as a stream. Returns the response even if it is not a stream. */
 export async function openTail(
   t: Cleanup,
   origin: string,

@@ -3,8 +3,6 @@ import type { Uuid } from '../../src/proof/ids.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 
-/* Tampers as a database owner, and returns the result of verification. */
-
 export type Tampered = {
   sql<T extends object>(text: string, values?: unknown[]): Promise<T[]>
 }
@@ -103,7 +101,7 @@ export async function deleteRow(
     (select ctid from tallystick.${table} t where ${isOf('t', ledgerId)} order by ${orderOf(table)} ${order} limit 1)`)
 }
 
-/** Condition that a row of any table belongs to the ledger, or to none. */
+/** Returns a condition: a row of any table belongs to the ledger, or to no ledger. */
 function isOf(row: string, ledgerId: Uuid): string {
   return `(coalesce(to_jsonb(${row}) ->> 'ledger_id', '${ledgerId}') = '${ledgerId}')`
 }
@@ -118,7 +116,7 @@ export async function restoreTable(app: Tampered, table: string): Promise<void> 
   )
 }
 
-/** Smallest change of each type. null becomes some value. */
+/** Smallest change of a value of each type. A null becomes some value. */
 const CHANGES: Record<string, string> = {
   bytea: "coalesce(set_byte($, length($) - 1, get_byte($, length($) - 1) # 1), '\\x7b7d')",
   uuid: "coalesce(overlay($::text placing case right($::text, 1) when '0' then '1' else '0' end from 36)::uuid, gen_random_uuid())",

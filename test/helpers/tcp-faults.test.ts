@@ -53,7 +53,10 @@ function post(agent: Agent, url: string, body: string): Promise<string> {
   })
 }
 
-/** Half of the time that `reorder` delays a request: one that arrives earlier was not released by the timer. */
+/**
+ * Half of the time by which `reorder` delays a request. So a request that arrives earlier was not released by the
+ * timer.
+ */
 const WAIT_MS_MAX = 30_000
 
 describe('a request that', () => {

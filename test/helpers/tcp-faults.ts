@@ -9,10 +9,10 @@ import type { Ends } from './tcp-proxy.ts'
  * - `drop`: the request is dropped, and its connection is closed after `ms`.
  * - `reset`: the connection is reset before the request is forwarded.
  * - `delay`: the request is delayed by `ms`.
- * - `cut`: the connection is cut after `bytes` in one direction. 0 toClient drops the whole answer.
- * - `duplicate`: the same bytes arrive twice, the second time on their own connection, before the request or after
- *   its answer.
- * - `reorder`: the sender is cut off, and the request arrives after the next one that passes, or after `ms`.
+ * - `cut`: the connection is cut after `bytes` in one direction. If 0 bytes go `toClient`, the whole answer is lost.
+ * - `duplicate`: the same bytes arrive twice, the second time on another connection, before the request or after its
+ *   answer.
+ * - `reorder`: the sender's connection is cut. The request arrives after the next request that passes, or after `ms`.
  */
 export type Fault =
   | { readonly kind: 'pass' | 'reset' }
@@ -53,13 +53,13 @@ export function seededPlan(
     if (kind === 'pass' || kind === 'reset') return { kind }
     if (kind === 'duplicate') return { kind, order: random.pick(['before', 'after']) }
     if (kind !== 'cut') return { kind, ms: random.integer(1, msMax) }
-    // Before anything, within the head, within the body, or after everything.
+    // The cut comes before the first byte, within the head, within the body, or after the last byte.
     const bytes = random.integer(0, random.pick([0, 300, 4_000]))
     return { kind, direction: random.pick(['toServer', 'toClient']), bytes }
   }
 }
 
-/** Proxy between HTTP/1.1 clients and a server that injects the planned faults. */
+/** Starts a proxy between HTTP/1.1 clients and a server. The proxy injects the planned faults. */
 export async function startFaultProxy(t: Ends, targetUrl: string, plan: FaultPlan): Promise<FaultProxy> {
   const proxy = new FaultingProxy(new URL(targetUrl), plan)
   await proxy.listen()
@@ -114,7 +114,7 @@ class FaultingProxy implements FaultProxy {
     for (const release of this.#held) release()
   }
 
-  /** Requests must come one at a time: the proxy does not support pipelining. */
+  /** Serves one client, whose requests must come one at a time, because the proxy does not support pipelining. */
   #serve(client: Socket): void {
     this.#keep(client)
     const server = this.#connect()
@@ -128,7 +128,7 @@ class FaultingProxy implements FaultProxy {
       this.#asking.delete(client)
       const passed = chunk.subarray(0, answers.left)
       answers.left -= passed.length
-      // A reset would overtake the bytes just written, so it waits until they are flushed.
+      // A reset would overtake the bytes that were just written, so it waits until they are flushed.
       client.write(passed, () => {
         if (answers.left <= 0) reset(client, server)
       })
@@ -203,7 +203,7 @@ class FaultingProxy implements FaultProxy {
 
   #keep(socket: Socket): Socket {
     this.#sockets.add(socket)
-    // The other end is killed, or resets the connection.
+    // An error means that the other end was killed or reset the connection.
     socket.on('error', () => {})
     return socket.on('close', () => this.#sockets.delete(socket))
   }
@@ -217,7 +217,7 @@ function later(ms: number, act: () => void): void {
   setTimeout(act, ms).unref()
 }
 
-/** Length of the first request in `bytes`, body included; null: incomplete. */
+/** Returns the length of the first request in `bytes`, body included; null: the request is incomplete. */
 function requestBytes(bytes: Buffer): number | null {
   const end = bytes.indexOf(HEAD_END)
   if (end < 0) return null

@@ -4,18 +4,17 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export type TcpProxy = {
   readonly url: string
   cut(): void
-  /** Forwards this many more bytes over all connections together, then cuts them all. */
+  /** Forwards this many more bytes, counted over all connections together. Then cuts all connections. */
   cutAfter(bytes: { readonly toServer: number } | { readonly toClient: number }): void
   /** Buffers the server's answers until `resume`. */
   hold(): void
   resume(): void
   /** Silently stops all traffic on open connections, in both directions. New connections work. */
   strand(): void
-  /** The same, and new connections get no traffic either, until `accept`. */
+  /** Like `strand`, but new connections get no traffic either until `accept`. */
   isolate(): void
   refuse(): void
   accept(): void
-  /** Sends new connections to another server. */
   leadTo(targetUrl: string): void
   readonly connections: number
   readonly toServerBytes: number
@@ -27,7 +26,7 @@ export type Ends = { after(cleanup: () => Promise<void>): void }
 type Direction = 'toServer' | 'toClient'
 type Pair = { readonly client: Socket; readonly server: Socket; held: Buffer[]; isStranded: boolean }
 
-/** Proxy between a client and a server that simulates network failures. */
+/** Starts a proxy between a client and a server. The proxy simulates network failures. */
 export async function startTcpProxy(t: Ends, targetUrl: string): Promise<TcpProxy> {
   const proxy = new CuttingProxy(targetUrl)
   await proxy.listen()
@@ -155,7 +154,7 @@ class CuttingProxy implements TcpProxy {
     this.#left[direction] -= passed.length
     this.#bytes[direction] += passed.length
     const socket = direction === 'toServer' ? pair.server : pair.client
-    // A reset would overtake the bytes just written, so it waits until they are flushed.
+    // A reset would overtake the bytes that were just written, so it waits until they are flushed.
     const last = this.#left[direction] <= 0
     socket.write(passed, () => {
       if (last) setImmediate(() => this.cut())

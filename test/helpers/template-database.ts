@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 import { migrate } from '../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import './at-end.ts' // Registers its hook before that of database.ts, which imports this module.
+import './at-end.ts' // at-end.ts must register its hook before database.ts, which imports this module.
 
 /** Roles belong to the whole server, and test files run in parallel, so all of them share these passwords. */
 export const TEST_PASSWORDS = { owner: 'test-owner', api: 'test-api', worker: 'test-worker' } as const

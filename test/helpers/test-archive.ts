@@ -13,8 +13,8 @@ import { sha256, type TestChain, type TestLine } from './test-chain.ts'
 const SECRET = Buffer.alloc(32, 7)
 
 /**
- * Makes a small archive of the chain: one seal with one piece for each size. All sizes are below 256. `definitions`:
- * type definitions by name.
+ * Makes a small archive of the chain, with one seal and one piece for each size. Each size must be below 256.
+ * `definitions`: type definitions by name.
  */
 export function archiveOf(
   chain: TestChain,

@@ -58,7 +58,7 @@ export function bundleTexts({ head, lines, end }: TestBundle): string[] {
 
 const NO_TRUST: ProofTrust = { kids: [], noteKey: null, storedCheckpoints: [], consistency: null }
 
-/** Verifies a bundle like the SDK, but without streams. */
+/** Verifies a bundle as the SDK does, but without streams. */
 export function verifyTexts(texts: readonly string[], trust: Partial<ProofTrust> = {}): BundleFindings {
   const head = parseBundleHead(texts[0] ?? '')
   const verifier = new BundleVerifier(head, { ...NO_TRUST, ...trust, idSeed: 1 }, providers)
@@ -82,7 +82,7 @@ function headOf(chain: TestChain, of: object, completeness: string, size: number
     of,
     completeness,
     documents: 'all',
-    // One key more than there are rotations.
+    // A bundle has one key more than rotations.
     keys: chain
       .keys()
       .slice(0, foundationOf(chain, size).length)

@@ -24,12 +24,12 @@ import { leafHash, merkleRoot } from '../../src/proof/tree/merkle.ts'
 
 /*
  * A whole ledger in memory. It makes keys, appends entries of every kind as a server would, and exports lines. It
- * signs everything that a test appends, lawful or not, like a thief of the envelope key.
+ * signs everything that a test appends, valid or not, as a thief of the envelope key could.
  */
 
 export const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(hash('sha256', data, 'buffer'))
 
-/** Providers of node:crypto: no native module, and fast enough. Tests of src/signing cover strictness. */
+/** Providers on node:crypto, which need no native module and are fast enough. Tests of src/signing cover strictness. */
 export const providers: ProofProviders = {
   sha256,
   verifySignature: (key, message, signature) =>
@@ -79,12 +79,12 @@ export type TestLine = {
   envelope: string
   documents: TestDocument[]
   items: BatchItem[] | null
-  /** Envelope of the other ledger's entry. */
+  /** Envelope of the other ledger's entry, for an entry that receives it. */
   received?: string
   signer?: { alg: string; spki: string }
 }
 
-/** Members of an entry, which a test may set differently than a server would. */
+/** Members of an entry. A test may give them values that a server would not. */
 type Appending = {
   kind: EntryKind
   subjects: readonly Subject[]
@@ -93,7 +93,7 @@ type Appending = {
   items?: BatchItem[] | null
   received?: string | undefined
   signer?: TestSigner
-  /** The agent's own key: it signs instead of the server, and the line contains it. */
+  /** The agent's own key. It signs instead of the server, and the line contains the key. */
   own?: TestSigner | undefined
   issuer?: string
   subject?: string
@@ -201,7 +201,7 @@ export function makeChain(
       passedMs += ms
     },
 
-    /** Removes the last entry, which a peer may have received. The next entry takes its position. */
+    /** Removes the last entry, although a peer may have received it. The next entry takes its position. */
     forget: (): void => {
       for (const list of [lines, leaves, chains]) list.pop()
     },

@@ -12,7 +12,6 @@ import {
 /** Members of a step outside its predicate. */
 type Changes = { readonly subjects?: Subject[]; readonly received?: string; readonly own?: TestSigner }
 
-/** Appends the events of one gated record. `changes` override members of their predicates. */
 export function makeGated(
   chain: TestChain,
   terms: object = {},

@@ -15,9 +15,9 @@ import type { TestApp } from './app.ts'
 import { digestOf, saltDocument, type TestDocument } from './test-chain.ts'
 
 /*
- * Simulates the home of shared records as its guest sees it: a ledger with its own key, whose entries append_entries
- * receives as from the server's inbox. Entries are checked against the lifecycle; other tests cover authentication
- * and transport.
+ * Simulates the home ledger of shared records as its guest sees it. The home is a ledger with its own key.
+ * append_entries receives its entries as if they came from the server's inbox. The entries are checked against the
+ * lifecycle; other tests cover authentication and transport.
  */
 
 export type TestHome = {
@@ -26,7 +26,6 @@ export type TestHome = {
   /** An agent of the home, and its key. */
   readonly agent: string
   readonly key: string
-  /** Shares a record of the home with the guest's ledger. */
   share(options?: ShareOptions): Promise<HomeRecord>
   setState(state: 'active' | 'suspended' | 'revoked'): Promise<void>
 }
@@ -34,7 +33,7 @@ export type TestHome = {
 export type ShareOptions = {
   readonly id?: string
   readonly documents?: 'whole' | 'digests'
-  /** `agt_…` of the guest's ledger; null: any agent that activates it. */
+  /** `agt_…` of the guest's ledger; null: the agent that activates the record. */
   readonly performer?: string | null
   readonly payload?: JsonValue
   readonly type?: { readonly name: string; readonly definition: JsonValue }
@@ -44,7 +43,7 @@ export type ShareOptions = {
 export type HomeRecord = {
   readonly id: string
   readonly payload: TestDocument
-  /** Leaf and seq of the home's newest entry of the record. */
+  /** Returns leaf and seq of the home's newest entry of the record. */
   last(): { readonly leaf: string; readonly seq: number }
   activate(by: StepBy): Promise<void>
   submit(by: StepBy, completion?: TestDocument): Promise<TestDocument>
@@ -53,11 +52,11 @@ export type HomeRecord = {
   revise(reason: string): Promise<void>
   cancel(): Promise<void>
   refuse(seq: number, code: string): Promise<void>
-  /** Erases the document that the home's entry at `seq` digests. */
+  /** Erases the document whose digest is in the home's entry at `seq`. */
   erase(subject: Subject, seq: number): Promise<void>
 }
 
-/** An agent of the home, or an offer of the guest's agent. */
+/** An agent of the home, or the offer by which the guest's agent takes the step. */
 export type StepBy = { readonly agent: string; readonly key: string } | { readonly offerSeq: number }
 
 let lastNonce = 0
@@ -72,7 +71,7 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
   let nextSeq = 4
   await insertPeer(app, { guestId, peerId, ledger })
 
-  /** Signs an entry of the home, and appends the guest's entry that receives it. Returns what the home signed. */
+  /** Signs an entry of the home, and appends the guest's entry that receives it. Returns the signed entry. */
   async function say(
     kind: EntryKind,
     subjects: readonly Subject[],
@@ -166,7 +165,10 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
       })
     }
 
-    /** Returns the members of an offered step, and its offer for the guest's row. */
+    /**
+     * Returns the members of the step that name its author. For an offered step, also returns the offer for the
+     * guest's row.
+     */
     async function by(who: StepBy): Promise<[predicate: object, offer: object | null]> {
       if (!('offerSeq' in who)) return [{ actor: who.agent, key: who.key }, null]
       const [row] = await app.sql<{ leaf: Buffer; agent_id: Uuid }>(

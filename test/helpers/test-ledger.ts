@@ -25,7 +25,7 @@ export type TestLedger = {
   readonly kid: Buffer
 }
 
-/** Returns an id that a single record may have, as may anything else. */
+/** Returns a random id that a single record, or any other subject, may have. */
 export const randomId = (): Uuid => ownRecordId(uuidOfBytes(randomBytes(16)))
 
 export const sha256 = (...parts: Uint8Array[]): Buffer => {
@@ -83,7 +83,7 @@ export function adminEntry(ledger: TestLedger, kind: string, subjectId: Uuid, de
     subjectId,
     version: null,
     toState: null,
-    // The server erases only by a retention rule.
+    // The system may erase only by a retention rule, so an agent erases here.
     actorId: kind === 'payload-erased' ? ledger.agentId : null,
     keyId: null,
     detail: detail as EntryDetail,
@@ -91,7 +91,7 @@ export function adminEntry(ledger: TestLedger, kind: string, subjectId: Uuid, de
   })
 }
 
-/** An entry whose subject has an id, as most have. */
+/** An entry with the id of its subject, which most entries have. */
 export type TestEntry = EntryRow & { readonly subjectId: Uuid }
 
 /**

@@ -4,7 +4,7 @@ import type { Identity } from '../../src/outside/federation/identity.ts'
 import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'
 
-/* Peerings as rows without a handshake, for tests of sharing. */
+/* Peerings for tests of sharing. They are only rows, without a handshake. */
 
 export type TestPeer = {
   readonly peer: string

@@ -14,7 +14,7 @@ export type TestProof = ReturnType<typeof proofOf>
  * Returns the proof that a server would answer for an entry of the chain, and for one of its items if `item` is
  * given.
  */
-/** `registration`: the entry that registers the key of the agent that signed this one. */
+/** `registration`: the entry that registered the agent key which signed this entry. */
 export function proofOf(
   chain: TestChain,
   line: TestLine,
@@ -53,7 +53,6 @@ export function consistencyOf(chain: TestChain, from: number, to: number) {
   return { from, to, path }
 }
 
-/** Returns a record of the entry as `GET /v1/records/{id}` shows it. */
 export function recordOf(chain: TestChain, line: TestLine, index = 0) {
   const { subject, digest, salt, document, references = null } = line.documents[index]!
   const { seq, kind, leaf, chain: link } = line

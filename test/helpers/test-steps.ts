@@ -11,7 +11,7 @@ export const TEST_STRANGER = uuidOfBytes(Buffer.alloc(16, 0xcc))
 
 export const STEP_KINDS = Object.keys(STEP_PARTIES) as StepKind[]
 
-/** State to which each step leads; the first one if there are two. */
+/** State to which each step leads. If a step can lead to two states, it is the first. */
 const FIRST_ENDS: Record<StepKind, string> = {
   'record-activated': 'ACTIVE',
   'completion-submitted': 'SUBMITTED',
@@ -49,7 +49,6 @@ export function makeCreation(
 /** The record's last entry, which the next step names. */
 export type LastEntry = Pick<TestEntry, 'subjectId' | 'version' | 'leaf'>
 
-/** Makes the record's next step, taken by the party that is entitled to it. */
 export function makeStep(
   ledger: TestLedger,
   last: LastEntry,
@@ -107,7 +106,7 @@ const WAYS: Record<string, readonly StepKind[]> = {
   EXPIRED: ['record-expired'],
 }
 
-/** Returns the entries that lead a new record to a state, in order. Those of the system need the worker's login. */
+/** Returns the entries that lead a new record to a state, in order. The system's entries need the worker's login. */
 export function makeWay(ledger: TestLedger, state: string, terms: Partial<GatedRow> = {}): TestEntry[] {
   const way = [makeCreation(ledger, terms)]
   const kinds = WAYS[state]!

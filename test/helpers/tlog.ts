@@ -6,7 +6,7 @@ import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 
 const { sha256 } = nativeProviders
 
-/** A C2SP log of another project, with two histories that agree up to a size. A witness must detect the fork. */
+/** A C2SP log of another project. It has two histories that agree up to a size. A witness must detect the fork. */
 export class TestLog {
   readonly origin: string
   readonly vkey: string
@@ -35,7 +35,7 @@ export class TestLog {
     return `${text}\n${signatureLine(this.origin, this.#keyId, this.#signer.sign(utf8Encode(text)))}`
   }
 
-  /** Returns a body of add-checkpoint with its proof. `lines`: further signatures. */
+  /** Returns a body of add-checkpoint with its proof. `lines`: additional signature lines. */
   request(from: number, size: number, { isForked = false, lines = '' } = {}): string {
     const path = from === 0 || from > size ? [] : consistency(from, this.#leaves(size, isForked))
     return formatAddCheckpoint({ oldSize: from, path, note: this.note(size, isForked) + lines })

@@ -20,7 +20,7 @@ export function whyNoCertificates(): string | null {
 export type TlsPostgres = {
   readonly ownerUrl: string
   readonly superuserUrl: string
-  /** Certificates of the authority that signed the server's, and of an unrelated one. */
+  /** Certificate files of two authorities: the one that signed the server's certificate, and an unrelated one. */
   readonly caFile: string
   readonly otherCaFile: string
   /** Replaces the server's certificate for new connections. */

@@ -1,6 +1,9 @@
 import { fromBase64 } from '../../src/proof/bytes.ts'
 
-/** Converts a tagged form back to its value (docs/formats/content-digests.md), for all tags that JavaScript writes. */
+/**
+ * Converts a tagged form back to the value (docs/formats/content-digests.md). Supports all tags that JavaScript
+ * writes.
+ */
 export function untag(form: unknown): unknown {
   if (form === null || typeof form !== 'object') return form
   if (Array.isArray(form)) {

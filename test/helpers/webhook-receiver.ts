@@ -35,7 +35,7 @@ export async function startReceiver(answer: Answer = (_, response) => response.w
   const receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
-    /** Assignable: changes the answers from now on. */
+    /** A test may replace this function, which changes the answers from then on. */
     answer,
     close() {
       server.closeAllConnections()

@@ -16,7 +16,7 @@ export type Endpoint = {
   readonly id: string
   readonly secret: string
   readonly receiver: Receiver
-  /** Received requests of `type`, without events that are only about the ledger. */
+  /** Returns the received requests of `type`. Without `type`, it leaves out events that are only about the ledger. */
   received(type?: string): Receiver['received']
   /** Sends an API request about the webhook and returns the answer. Fails unless it succeeds. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
@@ -32,13 +32,13 @@ export type Endpoint = {
 export type Stage = GatedApp & {
   readonly worker: Part
   restartWorker(): Promise<void>
-  /** Creates a webhook with a receiver. It ends with the test. */
+  /** Creates a webhook with a receiver, which is closed at the end of the test. */
   subscribe(t: Test, settings?: object, answer?: Receiver['answer']): Promise<Endpoint>
 }
 
 /**
- * Starts an application, and a worker that delivers to receivers on loopback, for all tests of a file. `workerUrl`:
- * maps the worker's database URL. `environment`: added to that of both.
+ * Starts an application for all tests of a file, and a worker that delivers to receivers on loopback. `workerUrl`:
+ * maps the worker's database URL. `environment`: variables added for both.
  */
 export async function buildStage(
   t: Test,

@@ -11,8 +11,8 @@ type SimTask = Task<Event>
 const STRAGGLER_STEPS = 3
 
 /**
- * Simulates a sender around a DeliveryWindow. Stream, rows and cursor are plain values. A read or write takes a
- * while, at most one runs at a time, and deliveries are answered meanwhile. The simulation asserts the window's
+ * Simulates a sender around a DeliveryWindow. Stream, rows and cursor are plain values. At most one read or write
+ * runs at a time. Each takes a while, during which deliveries are answered. The simulation asserts the window's
  * guarantees.
  */
 export class WindowSim {
@@ -32,7 +32,7 @@ export class WindowSim {
     this.#stream.push({ id: `${record ?? 'none'} ${at}` as Uuid, record, at })
   }
 
-  /** Returns false if it is not possible now. */
+  /** Starts the next read. Returns false if no read is possible now. */
   beginNext(most: number): boolean {
     if (this.#busy) return false
     const { seq } = this.#window.read
@@ -103,7 +103,7 @@ export class WindowSim {
     for (const row of this.#rows.values()) row.due = true
   }
 
-  /** Redelivers an event like the API. */
+  /** Redelivers an event as the API does. */
   redeliver(which: number): boolean {
     const done = this.#stream.filter(({ id }) =>
       ['delivered', 'dead'].includes(this.#rows.get(id)?.state ?? ''),
@@ -116,14 +116,14 @@ export class WindowSim {
     return true
   }
 
-  /** Only written state survives. A call in progress may or may not have taken effect. */
+  /** Simulates a crash: only written state survives. A call in progress may or may not have taken effect. */
   crash(): void {
     this.#busy = null
     this.#underWay = []
     this.#window = this.#newWindow()
   }
 
-  /** Runs until everything is answered and nothing is left to do. */
+  /** Runs until every delivery is answered and nothing is left to do. */
   finish(): void {
     for (let rounds = 0; rounds < 10_000; rounds++) {
       this.wait()

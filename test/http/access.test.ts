@@ -24,14 +24,16 @@ import { addStatement } from '../helpers/signed-statements.ts'
 import { addPeer } from '../helpers/test-peers.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
-/** A key, and the code with which a route of an access class must refuse it; null: the route must accept it. */
+/**
+ * Keys, each with the code with which a route of an access class must refuse it; null: the route must accept the key.
+ */
 /** `isKey`: a valid or absent key. Invalid keys are refused before the route is known. */
 type Presented = { what: string; key: string | null; isKey: boolean; expect(access: Access): string | null }
 
 /**
- * Parameter values for addresses with this prefix: ids of this ledger (which the test may spoil), of another ledger,
- * and of nothing. A route that is not listed fails, so that whoever adds it decides whose id it takes. `foreign:
- * null`: the parameter is not an id.
+ * Parameter values for addresses with this prefix: ids of this ledger (which the test may change), ids of another
+ * ledger, and ids that do not exist. The test fails for a route that is not listed, so that its author decides which
+ * ids the route takes. `foreign: null`: the parameter is not an id.
  */
 type Address = { begins: string; own: Ids; foreign: Ids | null; nowhere: Ids | null }
 type Ids = Record<string, string>
@@ -248,7 +250,8 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
   const good = app.ledger.key.key
   const ledgerId = parseId('led', app.ledger.ledger.id)
   const lastDigit = good.at(-1) === '0' ? '1' : '0'
-  // Servers of peers sign instead of using keys. A request with a key comes from an unknown peer.
+  // Servers of peers sign their requests instead of using keys. A request with a key therefore comes from an unknown
+  // peer.
   const asNoKey = (access: Access) =>
     access === 'public' ? null : isForPeers(access) ? 'peer_unknown' : 'unauthenticated'
   const asKey = (code: string | null) => (access: Access) =>
@@ -267,7 +270,7 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
     ['an operator key that is not the operator’s', `${OPERATOR_KEY.slice(0, -1)}0`],
   ]
   assert.ok(findLedgerOfKey(good))
-  // A mistyped key costs no database query.
+  // A mistyped key is refused without a database query.
   for (const [what, key] of refused.slice(2, 6)) assert.equal(findLedgerOfKey(key!), null, what)
   return [
     ...refused.map(([what, key]) => ({ what, key, expect: asNoKey, isKey: what === 'no key' })),
@@ -290,8 +293,8 @@ async function presentedKeys(app: TestApp, foreign: string): Promise<Presented[]
 }
 
 /**
- * Makes keys for an access class: one with all scopes except those that the route accepts, which must be refused, and
- * one with each of those alone.
+ * Makes keys for an access class. One has all scopes except those that the route accepts, and must be refused. The
+ * others have one of the accepted scopes each.
  */
 function makeScopedKeys(app: TestApp) {
   const made = new Map<string, Promise<string>>()
@@ -353,7 +356,7 @@ function isForPeers(access: Access): boolean {
   return access === 'peer' || access === 'introduction'
 }
 
-/** Scopes of which one is needed. A refusal names the first. */
+/** Returns the scopes of which a key needs one. A refusal names the first scope. */
 function scopesOf(access: Access): readonly Scope[] {
   if (typeof access !== 'object') return []
   return [access.scope, access.own ?? []].flat()
@@ -466,7 +469,7 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
       nowhere: { id: `stm_${digits}` },
     })),
     { begins: '/.well-known/scitt-keys/', own: { kid: 'AA' }, foreign: null, nowhere: null },
-    // No hold of this ledger has the seq of the foreign one.
+    // The foreign hold's seq is not the seq of a hold of this ledger.
     { begins: '/v1/holds/', own: { seq: '0' }, foreign: { seq: foreignHold }, nowhere: { seq: '999999' } },
     { begins: '/v1/entries/', own: { seq: '0' }, foreign: null, nowhere: null },
     {
@@ -492,7 +495,7 @@ async function makeShared(app: TestApp, ledger: NewLedger): Promise<{ id: string
   return { id: peer, record: id }
 }
 
-/** Makes a gated record with a completion, and one with an entry that gives a reason. */
+/** Makes two gated records: one with a completion, and one with an entry that gives a reason. */
 async function makeGated(app: TestApp, ledger: NewLedger): Promise<{ completed: Ids; cancelled: Ids }> {
   const agent = await addAgent(app, 'performer', ledger)
   const performer = await addKey(app, { agent, scopes: ['records:write'], ledger })
@@ -514,8 +517,8 @@ function addressOf(addresses: Address[], route: RouteOptions): Address {
 }
 
 /**
- * Returns the documented example, so that the request passes validation and reaches the check of its ids. Without an
- * example: {}.
+ * Returns the documented example of the body, so that the request passes validation and reaches the check of its ids.
+ * Without an example it returns {}.
  */
 function bodyOf(route: RouteOptions): unknown {
   const examples = z.globalRegistry.get(route.schema?.body as z.ZodType)?.['examples'] as
@@ -529,7 +532,7 @@ function request(app: TestApp, route: RouteOptions, key: string | null, ids: Ids
     assert.ok(ids[name], `the route ${route.url} has a parameter that this test has no id for`)
     return ids[name]!
   })
-  // Otherwise SCRAPI routes answer problems in CBOR.
+  // Without this header, SCRAPI routes answer problems in CBOR.
   const headers: Record<string, string> = route.config!.scrapi ? { accept: 'application/json' } : {}
   const options: SendOptions = { key, headers, ...(route.method !== 'GET' && { body: bodyOf(route) }) }
   return app.send(route.method as string, url, options)

@@ -8,7 +8,7 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
 const SOME_METHODS = ['HEAD', 'PUT', 'DELETE', 'PROPFIND']
-/** Routes that stream. HEAD would run the whole stream for nothing. */
+/** Routes that stream. They are not tested with HEAD, which would run the whole stream without sending it. */
 const STREAMS = ['/v1/entries', '/v1/events', '/v1/export']
 const PROBES = ['/livez', '/readyz']
 
@@ -23,9 +23,9 @@ test('an address', async (t) => {
     assert.ok(config?.access)
     // Signed requests between servers of peers are refused before their address matters.
     if (config.access === 'peer' || config.access === 'introduction') continue
-    // Has its own protocol and tests: docs/integrations/mcp.md.
+    // MCP has its own protocol and tests (docs/integrations/mcp.md).
     if (config.mcp) continue
-    // Static files with their own tests: docs/guides/console.md.
+    // The console's files have their own tests (docs/guides/console.md).
     if (url.startsWith('/console')) continue
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
@@ -41,7 +41,7 @@ test('an address', async (t) => {
     assert.deepEqual(registered.sort(), listed.sort(), 'npm run docs')
   })
 
-  // All methods on one address, and some on the others, because one hook answers them all.
+  // One hook answers all of these. So one address is tested with all methods, and the others with some.
   const [whole] = taken
   for (const [url, methods] of taken) {
     const takesHead = methods.includes('GET') && !STREAMS.includes(url)
@@ -112,7 +112,7 @@ test('an address', async (t) => {
     await t.test(`is nothing at ${url.slice(0, 60)}`, async () => {
       for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND']) {
         const response = await app.send(method, url)
-        // An address with the shape of a record's has one method.
+        // An address of the form `/v1/records/…` matches a route, which has only one method.
         if (method !== 'GET' && response.statusCode === 405) assert.match(url, /^\/v1\/records\/[^/]/)
         else assertProblem(response, 404, 'not_found')
       }
@@ -287,7 +287,7 @@ test('a request on the wire', async (t) => {
 async function raw(origin: string, text: string) {
   const { hostname, port } = new URL(origin)
   const socket = connect({ host: hostname, port: Number(port) })
-  socket.on('error', () => {}) // The body of a refused request may reach a closed connection.
+  socket.on('error', () => {}) // The server may have closed the connection before the body of a refused request arrives.
   socket.write(text)
   let received = ''
   for (;;) {

@@ -273,7 +273,7 @@ test('a server that drains is not ready, answers everything, and ends each conne
   assert.equal((await post(app, server.url, agent)).status, 201, 'a new connection is taken')
   await sleep(200)
   assert.equal(idle.readyState, 'open', 'a client may be about to send on it')
-  // Timers and the other clock may differ by a millisecond.
+  // The limit is 700 ms. Timers and the other clock may differ by a millisecond.
   assert.ok((await drained) >= 699)
   await server.close()
 })
@@ -328,8 +328,8 @@ function take(admission: Admission, count: number): boolean[] {
 }
 
 /**
- * Starts a second server of `app` on a socket, with few slots and without bursts, because the use of a burst depends
- * on the machine.
+ * Starts a second server of `app` on a socket. It has few slots and no burst, because how much of a burst is used
+ * depends on the machine.
  */
 async function listen(t: TestContext, app: TestApp) {
   const metrics = new Metrics()
@@ -374,7 +374,6 @@ async function open(t: TestContext, url: string): Promise<Socket> {
   return socket
 }
 
-/** Head of a request whose body follows later. */
 function headOf(app: TestApp, bodyBytes: number): string {
   return [
     'POST /v1/records HTTP/1.1',

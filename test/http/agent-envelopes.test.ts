@@ -164,7 +164,7 @@ test('a request that waited too long is refused, whatever time its agent has sig
   const key = await addSigningKey(app)
   const { signers } = app.deps
   const signerOf = signers.signerOf.bind(signers)
-  // Simulates a long wait for the type, during which the API key may expire.
+  // Simulates a long wait for the type. During the wait the API key may expire.
   t.mock.method(signers, 'signerOf', (ledger: Parameters<typeof signerOf>[0]) => {
     aheadMs = 41_000
     return signerOf(ledger)

@@ -243,7 +243,7 @@ test('a bad body', async (t) => {
       ['/v1/ledgers', OPERATOR_KEY],
     ] as const) {
       for (const { status, code, send } of BAD_TEXTS) {
-        // The operator's route limits bodies to 64 KiB.
+        // The operator's route has a smaller body limit, 64 KiB.
         const isTooLarge = url === '/v1/ledgers' && (send.text?.length ?? 0) > BODY_BYTES_MAX
         const expected = isTooLarge ? ([413, 'body_too_large'] as const) : ([status, code] as const)
         assertProblem(await app.send('POST', url, { ...send, key }), ...expected)

@@ -17,11 +17,11 @@ import { runs } from '../helpers/runs.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
 /*
- * Random batches of several types and about a few chunks' length, with some records erased. Every reader must show
- * what was sent, and nothing that was erased, before and after the worker removes it.
+ * Tests random batches of several types. Their lengths are around the ends of chunks, and some records are erased.
+ * Every reader must show what was sent, and must not show what was erased, before and after the worker removes it.
  */
 
-/** Separate application, because checkpoints are published of all its ledgers. */
+/** A separate application, because the test publishes checkpoints of all its ledgers. */
 const publishedApp = shareApp()
 
 type Item = {
@@ -29,9 +29,9 @@ type Item = {
   readonly payload: object
   readonly metadata?: object
   readonly occurredAt?: string
-  /** True: on behalf of another agent. */
+  /** True: the record is on behalf of another agent. */
   readonly inName?: boolean
-  /** Distance to the parent among the ledger's earlier records. */
+  /** How many records before this one its parent is, among the ledger's earlier records. */
   readonly parentBefore?: number
   readonly references?: string[]
   readonly traceparent?: string
@@ -140,7 +140,7 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
       if (parentBefore <= i) return i - parentBefore
       return earlier.at(i - parentBefore)?.id ?? null
     })
-    // Depth is limited, so a parent here has no parent itself.
+    // Depth is limited, so a parent in this batch has no parent itself.
     const named = parents.map((parent) =>
       typeof parent === 'number'
         ? parents[parent] === null
@@ -200,7 +200,7 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
     )
     const listed = await listAll(app)
     assert.deepEqual(listed.map(membersOf), all.map(expectedMembers))
-    // Only around the ends of chunks, because a proof hashes the whole batch.
+    // Only records around the ends of chunks are tested, because each proof hashes the whole batch.
     for (const [i, record] of all.entries())
       if ([0, 1, 63].includes(record.index % 64)) await assertShownAlone(record, listed[i])
   }
@@ -252,7 +252,7 @@ function documentOf({ id, digest, salt, item: said, erasedSeq }: Expected) {
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what the test asserts
 type Shown = any
 
-/** Members of a shown record that come from its batch. */
+/** Returns the members of a shown record that come from its batch. */
 function membersOf({ id, type, payload, salt, digest, onBehalfOf, parent, ...rest }: Shown) {
   const { references, occurredAt, metadata, entry, batch, erasure } = rest
   return [

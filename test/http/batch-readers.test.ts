@@ -17,11 +17,11 @@ import { runs } from '../helpers/runs.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
 /*
- * Random batches through every reader, compared with what was sent. Some records are erased by two workers at once.
- * Then no reader may show them, and the ledger must verify.
+ * Compares random batches, as every reader shows them, with what was sent. Two workers erase some records at once.
+ * Then no reader may show these records, and the ledger must verify.
  */
 
-/** Separate application, because checkpoints are published of all its ledgers. */
+/** A separate application, because the test publishes checkpoints of all its ledgers. */
 const publishedApp = shareApp()
 
 type Sent = {

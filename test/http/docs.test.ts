@@ -26,7 +26,7 @@ test('GET /docs', async (t) => {
     const target = await addressOf(app)
     const proxy = createServer((request, response) => {
       assert.ok(request.url!.startsWith('/some/path/'), request.url)
-      // Like nginx with `location /some/path/ { proxy_pass …/; }`.
+      // Removes the prefix as nginx does with `location /some/path/ { proxy_pass …/; }`.
       const onward = new URL(request.url!.slice('/some/path'.length), target)
       ask(onward, (answer) => {
         response.writeHead(answer.statusCode!, answer.headers)

@@ -295,7 +295,7 @@ test('DELETE of a document of a gated record', async (t) => {
   })
 })
 
-/** Seqs of all entries whose documents contain the name. */
+/** Returns the seqs of all entries whose documents contain the name. */
 async function stored(app: GatedApp): Promise<number[]> {
   const rows = await app.sql<{ seq: string }>(
     `select seq from (

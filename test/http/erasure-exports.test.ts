@@ -167,7 +167,10 @@ test('an export that would need a key which its first line does not name is brok
   assert.equal(problem['retryable'], true)
 })
 
-/** Runs `works` before the application's queries of that name: the first before the first query, and so on. */
+/**
+ * Intercepts the application's queries with this name. The first of `works` runs before the first query, the second
+ * before the second, and so on.
+ */
 function onQuery(t: TestContext, app: TestApp, name: string, works: (() => Promise<void>)[]): () => void {
   const { readPool } = app.deps
   const { query } = readPool

@@ -12,7 +12,7 @@ import { allEvents, buildEventLedger, eventPage } from '../helpers/event-ledger.
 import { addKey } from '../helpers/more-keys.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
-/** Separate application, because checkpoints are published of all its ledgers. */
+/** A separate application, because the test publishes checkpoints of all its ledgers. */
 const publishedApp = shareApp()
 
 test('GET /v1/events', async (t) => {
@@ -24,8 +24,8 @@ test('GET /v1/events', async (t) => {
   await t.test(
     'tells every kind of event but those of peers, in the order of the chain, each checkpoint behind what it covers',
     () => {
-      // For events from peers see test/system/federation/received-events.test.ts. `letEventsHappen`
-      // (test/helpers/event-ledger.ts) must cause every new event.
+      // `letEventsHappen` (test/helpers/event-ledger.ts) must cause every new type of event. Events from peers are
+      // tested in test/system/federation/received-events.test.ts.
       const own = EVENT_TYPES.filter((type) => type !== 'entry.received')
       assert.deepEqual([...new Set(events.map(({ type }) => type))].sort(), own.toSorted())
       const seqs = events.map(seqOf)
@@ -77,7 +77,7 @@ test('GET /v1/events', async (t) => {
       assert.equal(new Set(ids).size, ids.length)
       const again = await allEvents(app, { limit: 3 })
       assert.deepEqual(again, events)
-      // An id begins with its time: 48 bits are ten digits.
+      // An id begins with its time: 48 bits, which are ten digits.
       const inOrder = (by: (event: (typeof events)[0]) => string) => events.map(by).sort()
       assert.deepEqual(
         inOrder(({ id }) => id.slice(4, 14)),

@@ -5,7 +5,7 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { buildGatedApp, sharedGatedApp } from '../helpers/gated-app.ts'
 
 const SOON_MS = 1_500
-/** Less than the allowed difference between an entry's time and the database's clock. */
+/** Below the maximum difference between an entry's time and the database's clock. */
 const SKEW_MS = 20_000
 
 const after = (ms: number) => new Date(Date.now() + ms).toISOString()

@@ -8,11 +8,11 @@ import { temporaryDir } from '../helpers/postgres.ts'
 
 const ROUNDS = 12
 /**
- * On an idle machine. If other tests make it busy, the best of several rounds counts, or a multiple of a plain
- * record's time.
+ * Limit on an idle machine. On a busy machine the best of several rounds counts, or the time of PLAIN_RECORDS_MAX
+ * plain records.
  */
 const SERVER_MS_MAX = 300
-/** The requests write four entries and the verification one. The rest is waiting for the notification. */
+/** The requests write four entries and the verification writes one. The remaining time is for the notification. */
 const PLAIN_RECORDS_MAX = 12
 const POLL_MS = 2
 

@@ -38,7 +38,7 @@ test('If-Match on the steps of a gated record', async (t) => {
     expectStatus(200, await app.step(id, 'activate', { headers: { 'if-match': '*' } }))
   })
 
-  // RFC 9110 §13.1.1: strong comparison with each tag of a list.
+  // If-Match uses strong comparison with each tag of a list (RFC 9110 §13.1.1).
   for (const value of [
     'W/"1"',
     '"x"',

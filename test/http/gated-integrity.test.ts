@@ -13,11 +13,10 @@ import {
 } from '../helpers/gated-app.ts'
 
 /*
- * Attacks by a database owner, who can write anything into columns and insert copies of signed entries. The server
- * therefore compares the columns with the signatures before it signs anything that moves money.
+ * Attacks by a database owner, who can write anything into columns and insert copies of signed entries. Therefore the
+ * server compares the columns with the signatures before it signs an entry that moves money.
  */
 
-/** Runs SQL as the owner, with the triggers disabled. */
 async function tamper(
   app: GatedApp,
   record: { id: string },
@@ -103,7 +102,7 @@ test('columns that say another version, digest or entry than what was signed', a
     const sql = `update tallystick.gated_records set state = 'VERIFIED', version = $2, last_seq = $3, revisions = 0
       where record_id = $1`
     await tamper(app, { id }, sql, [verified.version, verified.entry.seq])
-    // The columns alone are consistent.
+    // The columns are consistent with each other. Only the entries contradict them.
     const response = await app.step(id, 'verdict')
     assert.notEqual(response.statusCode, 200, 'an entry of this version is there already')
   })
@@ -186,7 +185,7 @@ test('columns that say other parties or terms than what was signed', async (t) =
 test('an old, genuine completion-verified: pass that is inserted again after a revision', async (t) => {
   const app = await buildGatedApp(t)
 
-  /** Makes a record whose first completion passed and was sent back, and whose second failed or waits. */
+  /** Makes a record with two completions. The first one passed and was sent back; the second one failed or waits. */
   async function revised(last: 'SUBMITTED' | 'DISCREPANT') {
     const { id, entry: old } = await app.reach('VERIFIED')
     await app.take(id, 'revision')

@@ -24,7 +24,7 @@ import {
 import { runs } from '../helpers/runs.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
-/** Delay that lets the requests of a round meet the record in several states. */
+/** Delay between requests, so that the requests of a round meet the record in several states. */
 const STAGGER_MS = 3
 const AGENTS = ['principal', 'performer', 'stranger', 'gateway', 'overturner'] as const
 
@@ -33,10 +33,13 @@ const requestArbitrary = fc.record({
   step: fc.constantFrom(...STEP_NAMES),
   by: agent,
   onBehalfOf: fc.option(agent, { freq: 3 }),
-  /** Difference to the record's version. */
+  /** The version that the request states is the record's version plus this number. */
   ifVersion: fc.option(fc.constantFrom(0, 0, 0, 1, -1), { freq: 2 }),
   good: fc.boolean(),
-  /** True: a valid step towards a verdict, by its party. Random steps alone would rarely get there. */
+  /**
+   * True: a valid step towards a verdict, taken by the entitled party. Random steps alone would rarely lead to a
+   * verdict.
+   */
   guided: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, { weight: 2, arbitrary: fc.constant(false) }),
   pick: fc.nat({ max: 5 }),
   keyed: fc.boolean(),
@@ -80,7 +83,7 @@ async function create(app: GatedApp, terms: Terms): Promise<Tracked> {
   return { id, model }
 }
 
-/** Makes the request of a drawn step. A guided step is one that the model accepts. */
+/** Makes the request of a randomly drawn step. If the step is guided, the model accepts it. */
 function toRequest(
   { guided, pick, ...drawn }: Drawn,
   model: ModelRecord,
@@ -94,7 +97,10 @@ function toRequest(
   return all[pick % all.length] ?? request
 }
 
-/** Guided: by the step's party, whatever the state is by then. */
+/**
+ * Makes a request that runs at the same time as others. A guided step is taken by its party, but the state may have
+ * changed by then.
+ */
 function toConcurrent(drawn: Drawn, model: ModelRecord): ModelRequest {
   if (!drawn.guided) return toRequest(drawn, model)
   const { step } = drawn
@@ -143,7 +149,10 @@ function isRefusedAs(response: Response, { status, code, members }: ModelRefusal
   return response.statusCode === status && problem.code === code && same
 }
 
-/** True if a state that has changed since caused the refusal: it is retryable and names the current state. */
+/**
+ * Returns true if the request was refused because the state has changed since. Such a refusal is retryable and names
+ * the current state.
+ */
 function isOvertaken(response: Response, { state, version }: ModelRecord): boolean {
   const problem = response.json()
   const said = [problem.code, problem.retryable, problem.state, problem.version]
@@ -210,7 +219,7 @@ test('any requests, one after another, are answered as the model says', async ()
     'revision to ACTIVE',
     'cancel to CANCELLED',
   ]
-  // Coverage is random, so some may be missing.
+  // Coverage is random, so up to three may be missing.
   const reached = wanted.filter((one) => seen.has(one))
   assert.ok(reached.length >= wanted.length - 3, `came only to ${[...seen].sort().join(', ')}`)
 })

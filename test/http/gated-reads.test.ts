@@ -83,7 +83,7 @@ test("shows a key for its agent's own records what it performs, and each record 
   const both = await app.addAgent('both', ['records:read:own', 'records:write', 'agents:act'])
   const performed = await app.create({ performer: both.id })
   const made = await app.create({}, { as: both })
-  // Created on behalf of another agent, performed by itself.
+  // The agent creates the record on behalf of another agent and performs it.
   const forOther = { onBehalfOf: app.agents.stranger.id, performer: both.id }
   const forOtherByItself = await app.create(forOther, { as: both })
   const open = await app.create({ performer: undefined })
@@ -242,7 +242,7 @@ test('every step is proved, and the record with it; to anybody who performs as w
     const { body } = expectStatus(200, await app.send('GET', url, { key }))
     const proof = verifyProof(parseEntryProof(body), trust, nativeProviders)
     assert.deepEqual([proof.seq, proof.statement.kind], [seq, kind])
-    // The record no longer shows the first round.
+    // The record no longer shows the documents of the first round.
     if (seq === data[2].seq || seq === data[3].seq)
       assert.throws(() => verifyRecord(record, proof, nativeProviders), /record_contradicts_proof/)
     else verifyRecord(record, proof, nativeProviders)

@@ -12,7 +12,10 @@ import {
   sharedGatedApp,
 } from '../helpers/gated-app.ts'
 
-/** Second copy of the lifecycle (docs/reference/lifecycle.md): the permitted next steps, and those of them that have a route. */
+/**
+ * A second copy of the lifecycle (docs/reference/lifecycle.md). `next`: the permitted steps; `steps`: those of them
+ * that have a route.
+ */
 const STATES: Record<string, { next: string[]; steps: StepName[] }> = {
   CREATED: { next: ['record-activated', 'record-cancelled'], steps: ['activate', 'cancel'] },
   ACTIVE: { next: ['completion-submitted', 'record-cancelled'], steps: ['completions', 'cancel'] },
@@ -25,7 +28,7 @@ const STATES: Record<string, { next: string[]; steps: StepName[] }> = {
   EXPIRED: { next: [], steps: [] },
 }
 
-/** Agents that may not take a step, and the role that may. */
+/** For each step: agents that may not take it, and the role that may. */
 const STRANGERS: Record<StepName, { not: AgentName[]; role: string }> = {
   activate: { not: ['principal', 'gateway'], role: 'performer' },
   completions: { not: ['principal', 'gateway'], role: 'performer' },
@@ -60,7 +63,7 @@ test('a step is refused', async (t) => {
         const problem = await assertRefused(state, step, [409, 'state_conflict'])
         assert.deepEqual([problem['state'], problem['nextEvents']], [state, next])
         assert.equal(problem['version'], records[state]!.version)
-        // The worker may verify the completion a moment later.
+        // The refusal is retryable, because the worker may verify the completion a moment later.
         const waits = state === 'SUBMITTED' && ['verdict', 'revision'].includes(step)
         assert.equal(problem['retryable'], waits)
       })

@@ -105,7 +105,7 @@ test('a record that is shared by its creation', async (t) => {
         const problem = assertProblem(await app.step(record.id, 'activate', { as }), 403, 'not_entitled')
         assert.equal(problem['role'], 'performer')
       }
-      // A local agent with the same id is a different agent.
+      // A local agent is a different agent, even if its id is the same.
       const [, local] = first.agent.split('/')
       for (const [performer, found] of [
         [first.agent, [record]],
@@ -128,7 +128,7 @@ test('a record that is shared by its creation', async (t) => {
     const again = await post(app, body, { headers })
     assert.equal(again.headers['idempotency-replayed'], 'true')
     assert.deepEqual(again.json(), created)
-    // A later step shows both.
+    // The answer to a later step shows both shares.
     const step = { headers: { 'idempotency-key': 'cancelled-once' } }
     const cancelled = await app.take(created.id, 'cancel', step)
     assert.deepEqual(cancelled.gated.share, [whole(first), whole(second)].sort(bySharedOrder))
@@ -250,7 +250,7 @@ test('a record that is shared by its creation', async (t) => {
     assert.equal('share' in predicate, false)
   })
 
-  /** Sends a request while appends to the ledger are blocked. Runs `meanwhile` when the request waits. */
+  /** Sends a request while appends to the ledger are blocked. Calls `meanwhile` as soon as the request waits. */
   async function whileHeadIsLocked<T>(
     on: GatedApp,
     request: () => Promise<T>,

@@ -22,7 +22,7 @@ type Opened = {
   recordedAt: string
 }
 
-/** Opens the record's entries with the second implementation of the formats and with ours. */
+/** Opens the record's entries with our implementation of the formats and with the second one. */
 async function openEntries(app: GatedApp, id: string): Promise<Opened[]> {
   const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
   const { data } = expectStatus(200, await app.send('GET', `/v1/records/${id}/entries?limit=200`)).json()
@@ -53,7 +53,7 @@ function assertBound(app: GatedApp, id: string, entries: readonly Opened[]): voi
 
 const subjectOf = (name: string, sha256: string) => ({ name, digest: { sha256 } })
 
-/** Predicate without the members that assertBound and openEntries check. */
+/** Returns the predicate without the members that assertBound and openEntries check. */
 function rest({ predicate }: Opened): Json {
   const { ledger, record, version, previous, from, to, recordedAt, ...others } = predicate
   return others

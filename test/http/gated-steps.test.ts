@@ -16,7 +16,6 @@ test('each step answers the record as it stands after it', async (t) => {
   const app = await sharedGatedApp()
   const { principal, performer, overturner } = app.agents
 
-  /** Takes the step. Returns what it added to `gated`. */
   async function stepped(before: Json, name: StepName, options: StepOptions = {}) {
     const response = expectStatus(200, await app.step(before.id, name, options))
     const after = response.json()
@@ -34,7 +33,8 @@ test('each step answers the record as it stands after it', async (t) => {
     return after
   }
   /**
-   * Checks the members that every step shows, and returns the others. `document` undefined: the step has no document.
+   * Checks the members that every step shows, and returns the other members. If `document` is undefined, the step has
+   * no document.
    */
   function assertStep(shown: Json, record: Json, by: string, document?: unknown): Json {
     const { by: whose, recordedAt, seq, salt, digest, erasedBy, ...rest } = shown

@@ -57,7 +57,7 @@ test('a client that says that it sends no more', async (t) => {
     socket.end(get('/v1/export'))
     await until(async () => (await slots()) === 1)
     await until(() => [...app.deps.writeDeadlines.open].some(({ writableLength }) => writableLength > 0))
-    // Like the server after a minute without a byte (write-deadlines.test.ts).
+    // The server does the same after a minute in which no byte was taken (write-deadlines.test.ts).
     socket.resetAndDestroy()
     await until(async () => (await slots()) === 0)
   })

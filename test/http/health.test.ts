@@ -21,7 +21,7 @@ test('/livez answers while the process lives, and /readyz while it can work', as
   assert.deepEqual(expectStatus(200, await health('/livez')).json(), { status: 'ok', version: VERSION })
   assert.deepEqual(expectStatus(200, await health('/readyz')).json(), { status: 'ready', version: VERSION })
 
-  // Probes of HAProxy, `wget --spider` and monitors.
+  // HAProxy, `wget --spider` and monitors send these probes.
   const probe = async (method: string, url: string) => (await app.send(method, url, { key: null })).statusCode
   for (const url of ['/livez', '/readyz', '/readyz?verbose'])
     assert.deepEqual([await probe('HEAD', url), await probe('OPTIONS', url)], [200, 200])
@@ -33,7 +33,7 @@ test('/livez answers while the process lives, and /readyz while it can work', as
   assert.equal(assertProblem(await health('/readyz'), 503, 'unavailable')['retryable'], true)
 
   proxy.accept()
-  // New connections are tried one at a time, with pauses.
+  // The server tries new connections one at a time, with pauses.
   await until(async () => (await health('/readyz')).statusCode === 200)
 
   proxy.hold()
@@ -44,9 +44,9 @@ test('/livez answers while the process lives, and /readyz while it can work', as
 
   await app.sql('alter table tallystick.schema_migrations rename to elsewhere')
   const problem = assertProblem(await health('/readyz'), 503, 'unavailable')
-  // The route is public, so only the operator may see the reason.
+  // The route is public, and only the operator may see the reason.
   assert.doesNotMatch(String(problem['detail']), /schema_migrations/)
-  // Logged at most once a second.
+  // The reason is logged at most once a second.
   await until(async () => {
     await health('/readyz')
     return /"cause":\{[^}]*schema_migrations/.test(app.logs())
@@ -90,7 +90,7 @@ test('a server refuses to start', async (t) => {
     await app.sql(`insert into tallystick.schema_migrations (version, name, sha256)
       values (9999, '9999-from-the-future.sql', repeat('0', 64))`)
     await refuses(app.database.apiUrl, /migration 9999[\s\S]*newer than this version/)
-    // A running server continues while its successors start.
+    // A server that runs already continues while servers of the next version start.
     expectStatus(200, await app.send('GET', '/readyz', { key: null }))
     await app.sql('delete from tallystick.schema_migrations where version = 9999')
   })

@@ -48,7 +48,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
   const lists = listsOf(app)
   const cursors = new Map<string, string>()
   for (const list of lists) {
-    // It would erase what the later lists show.
+    // An erasure would erase what the later lists show.
     if (list.url.endsWith('erase')) continue
     const page = expectStatus(200, await ask(app, here, list, null)).json()
     const { nextCursor } = page.children ?? page
@@ -59,7 +59,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
     assert.ok(lists.length >= 20, `${lists.length} lists`)
     const without = lists.map(({ url }) => url).filter((url) => !cursors.has(url))
     assert.deepEqual(without.sort(), [
-      // A second page of these would need a worker, a peer that answers, or a thousand documents.
+      // A second page of these lists would need a worker, a peer that answers, or a thousand documents.
       '/v1/agents/:id/signing-keys',
       '/v1/audits',
       '/v1/checkpoints',
@@ -106,7 +106,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
           200,
           await ask(app, here, lists.find((one) => one.url === url)!, cursors.get(url)!, query),
         )
-      // Event cursors are positions in the chain, so the next page may filter differently.
+      // A cursor of events is a position in the chain, so the next page may use another filter.
       const events = lists.find(({ url }) => url === '/v1/events')!
       expectStatus(
         200,

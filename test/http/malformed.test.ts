@@ -10,18 +10,18 @@ import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
 /**
- * One message on a connection.
+ * One message on a connection, by its effect:
  *
  * - `record`: answered 201; `read`: answered 200.
- * - `answered`: refused, and the connection continues.
- * - `refused`: the connection ends with that status.
+ * - `answered`: the message is refused, and the connection continues.
+ * - `refused`: the connection ends with the status.
  * - `ended`: the connection ends with the answer to this request.
  */
 type Message = {
   readonly kind: 'record' | 'read' | 'answered' | 'refused' | 'ended'
   readonly status: number
   readonly bytes: (mark: string) => string
-  /** Alternative status, which depends on timing. */
+  /** Another status that is possible, depending on timing. */
   readonly or?: number
 }
 
@@ -117,12 +117,12 @@ test('what is no request, before, behind and between requests', async (t) => {
     'half a body of one that nobody lets in': {
       kind: 'ended',
       status: 401,
-      // If the rest arrives before the key was looked up.
+      // The status is 400 if the rest of the body arrives before the key was looked up.
       or: 400,
       bytes: (mark) => `${chunked(mark).replace(key, 'tly_nobody')}zz\r\n`,
     },
   }
-  /** Incomplete at the end of the connection, or at the timeout. */
+  /** Messages that are still incomplete at the end of the connection or at the timeout. */
   const halves: Record<string, Message> = {
     'half a method': refused(400, 'PO'),
     'half a head': refused(400, (mark) => post(mark).slice(0, 90)),
@@ -153,7 +153,7 @@ test('what is no request, before, behind and between requests', async (t) => {
         ['OPTIONS / HTTP/1.0', 204],
         ['OPTIONS * HTTP/1.0', 204],
         ['OPTIONS /readyz HTTP/1.0', 200],
-        // The server answers it under any load to anybody, so it reads no body for it.
+        // The server answers this request for any client and under any load. So it does not read the body.
         ['OPTIONS /readyz HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}', 400],
         [
           'OPTIONS /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0',
@@ -287,7 +287,7 @@ class Connection {
     return `mark-${this.#marks++}`
   }
 
-  /** Expects the record with that mark to exist, because it was answered 201. */
+  /** The record with this mark must exist at the end, because the request was answered 201. */
   expect(mark: string): void {
     this.#done.add(mark)
   }
@@ -301,7 +301,6 @@ class Connection {
     return [...lines.matchAll(/"mark":"([^"]+)"/g)].map((match) => match[1]!).sort()
   }
 
-  /** Sends the messages and asserts the expected answer to each. */
   async hold(messages: readonly Message[], way: Way): Promise<void> {
     const marks = messages.map(() => this.newMark())
     const socket = openSocket(this.#t, this.#port)
@@ -329,7 +328,7 @@ class Connection {
     const { answers, rest } = readAnswers(received())
     const what = JSON.stringify({ texts: texts.map((text) => text.slice(0, 300)), way })
     assert.equal(rest, '', what)
-    // Node closes the connection with the answer in progress when the client half-closes.
+    // If the client half-closes, Node closes the connection while the last answer is in progress.
     const isClosedOnly =
       way.isHalfClosed && begun.at(-1)!.kind === 'refused' && answers.length === begun.length - 1
     if (!isClosedOnly) assert.equal(answers.length, begun.length, `${what}: ${statuses(answers)}`)
@@ -363,7 +362,7 @@ function receive(socket: Socket): () => string {
 
 async function send(socket: Socket, text: string, cuts: Way['cuts'], isOver: () => boolean): Promise<void> {
   const bytes = Buffer.from(text, 'latin1')
-  // Sending 20 kB byte by byte would test nothing more.
+  // A message of 20 kB is not sent byte by byte, because that would test nothing more.
   const each = cuts === null && bytes.length < 2_000
   const places = each
     ? Array.from(bytes.keys()).slice(1)

@@ -47,10 +47,10 @@ test('GET /metrics, on a port of its own', async (t) => {
 
   await t.test('has no label for what clients make up, and names no ledger', async () => {
     await read()
-    // Series of garbage collection appear with the first collection of their kind.
+    // The series of garbage collection are not counted, because each appears with the first collection of its kind.
     const names = async () =>
       [...(await read()).keys()].filter((name) => !name.startsWith('nodejs_gc_')).length
-    // A request is counted shortly after its answer. By the answer to the next request it is counted.
+    // A request is counted shortly after its answer, at the latest before the answer to the next request.
     await app.app.inject({ method: 'PURGE' as 'GET', url: '/v1/records' })
     await app.send('GET', '/a')
     await app.send('GET', '/b')

@@ -55,7 +55,7 @@ test('GET /openapi.json', async (t) => {
     const registered = app.routes
       // Requests between servers of peers: docs/formats/federation.md.
       .filter(({ config }) => !['peer', 'introduction'].includes(config?.access as string))
-      // Has its own self-describing protocol: docs/integrations/mcp.md.
+      // MCP describes itself (docs/integrations/mcp.md).
       .filter(({ url }) => url !== '/mcp')
       // Static files: docs/guides/console.md.
       .filter(({ url }) => !/^\/console(\/|$)/.test(url))

@@ -22,8 +22,8 @@ import { sharedApp } from '../helpers/shared-app.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
 /*
- * Sends 100 spans or logs over HTTP, one of them with a bad value. The other 99 must be recorded; the bad one must be recorded or named in
- * `partialSuccess`.
+ * Sends 100 spans or logs over HTTP, one of them with a bad value. The other 99 must be recorded. The bad one must be
+ * recorded too, or be named in `partialSuccess`.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
@@ -47,7 +47,7 @@ function membersOf(signal: Signal, traceId: string, i: number): Members {
     : { ...ids, eventName: Buffer.from('gen_ai.call'), timeUnixNano: END }
 }
 
-/** Members of the bad span or log: an object replaces members of a good one, bytes are appended. */
+/** The bad span or log. An object replaces members of a good one; bytes are appended to it. */
 type Odd = Members | Raw
 
 type Case = {
@@ -91,7 +91,10 @@ async function payloadOf(app: TestApp, traceId: string): Promise<Payload> {
   return expectStatus(200, answer).json().data[ODD].payload
 }
 
-/** An Export…ServiceResponse. In protobuf: its first field, with a number and a text of less than 2^14 bytes. */
+/**
+ * Reads an Export…ServiceResponse. In protobuf it reads the first field, which has a number and a text of less than
+ * 2^14 bytes.
+ */
 function partialOf(body: Buffer, encoding: Encoding): { rejected: number; message: string } {
   if (encoding === 'json') {
     const { partialSuccess: told = {} } = JSON.parse(body.toString())
@@ -106,9 +109,9 @@ function partialOf(body: Buffer, encoding: Encoding): { rejected: number; messag
   return { rejected, message: rest.subarray(rest[1]! < 128 ? 2 : 3).toString() }
 }
 
-/** Key settings with which maps and long texts also stay in clear. */
+/** Settings of the key with which maps and long texts stay in clear too. */
 const KEEP = { take: 'agents', content: 'keep', rest: 'reject' }
-/** An attribute that stays in clear: its name is known to be metadata. */
+/** An attribute that stays in clear, because its name is known to be metadata. */
 const KEPT = 'gen_ai.request.model'
 const kept = (value: Value) => ({ attributes: [[Buffer.from(KEPT), value]] })
 const keptJson = (value: string) => raw(`"attributes":[{"key":"${KEPT}","value":${value}}]`)
@@ -489,7 +492,7 @@ test('a bad resource or scope rejects all items below it, and is named', async (
     const records = await app.send('GET', `/v1/records?traceId=${traceId}`)
     assert.equal(expectStatus(200, records).json().data.length, 3, errorMessage)
   }
-  // Protobuf: a truncated resource, and a resource in two fragments.
+  // In protobuf: one request has a truncated resource, one has a resource in two fragments.
   const traceId = newTrace()
   const scoped = (i: number) =>
     bytesField(2, bytesField(2, protobufOf(itemMessage('traces'), membersOf('traces', traceId, i))))

@@ -177,7 +177,7 @@ test('an address that is a URL is content, because a URL may hold a key', async 
 test('whatever is sent again is one record: the same request, other groups of the same spans, and from another server', async (t) => {
   const app = await sharedApp()
   const spans = agentRun(['a', 'b', 'c', 'd', 'e'])
-  // Retries like an exporter, because a busy machine may answer 503.
+  // Retries as an exporter does, because a busy machine may answer 503.
   const send = async (some: typeof spans, options = {}) => {
     for (;;) {
       const answer = await sendOtlp(app, 'traces', encodeSpans(some), options)
@@ -318,7 +318,7 @@ test('a label of a person is counted as other routes count it, may be a number, 
   assert.match(partialSuccess.errorMessage, /whose tallystick\.subject is not a text of 1 to 256 characters/)
 })
 
-/** A span whose trace and id each repeat two digits. */
+/** Returns a span. The trace and the id each repeat two digits. */
 const spanOf = (trace: string, id: string, about: object = {}) => ({
   ...{
     traceId: trace.repeat(16),
@@ -344,12 +344,12 @@ test('a span that comes with known ids and other content is a record of its own,
   await sendSpans(app, [named('gen_ai.delete_everything')])
   const all = ['gen_ai.harmless', 'gen_ai.in_one_request', 'gen_ai.delete_everything']
   assert.deepEqual(await names(), all)
-  // Without its memory, a server reads known spans from their chunks.
+  // A server without cached items reads the known spans from their chunks.
   const { knownItems, readPool } = app.deps
   const fresh = new KnownItems(readPool)
   for (const name of ['find', 'remembers'] as const) knownItems[name] = fresh[name].bind(fresh) as never
   await sendSpans(app, all.map(named))
-  // The order of attributes does not change the content.
+  // The two orders of attributes are the same content.
   const pair = [
     { key: 'a', value: { intValue: '1' } },
     { key: 'b', value: { stringValue: 'x' } },
@@ -431,7 +431,7 @@ test('an entry that names very many groups of logs does not keep those who ask f
   expectStatus(200, await send(hours.slice(0, 1)))
   const [{ references }] = await recordsOf(app)
   const group = (hour: number) => references[0].replace(/0$/, hour)
-  // Each chunk of 64 records contains 1,000 of them.
+  // Each chunk of 64 records contains all 1,000 references.
   const records = Array.from({ length: 320 }, (_, i) => ({
     type: 'generic/1',
     payload: {},
@@ -450,7 +450,8 @@ test('a batch is stale once its trace has got spans since it was looked for them
   // Simulates another server that writes between the lookup and the append.
   const find = knownItems.find.bind(knownItems)
   let looks = 0
-  // Items that are new to the process are not looked up: append_entries detects them.
+  // Says that every item is known, so that all are looked up. Normally items that are new to the process are not
+  // looked up, and append_entries detects those that exist.
   knownItems.remembers = () => true
   knownItems.find = async (...about) => {
     const found = await find(...about)
@@ -478,7 +479,7 @@ test('a batch is stale once its trace has got spans since it was looked for them
   assert.equal((await recordsOf(app)).length, 3)
 })
 
-/** Names of content in frameworks, names of metadata that looks like content, and unknown names. */
+/** Three sorts of names: of content in frameworks, of metadata that looks like content, and unknown names. */
 const CONTENT_NAMES = [
   ...[
     'gen_ai.input.messages',
@@ -519,7 +520,7 @@ test('only digests are recorded of attributes that are not known metadata, in ev
   const content = [
     ...CONTENT_NAMES.map((key) => ({ key, value: values[0] })),
     ...values.map((value, i) => ({ key: `value.${i}`, value })),
-    // Metadata names with values that are content.
+    // The names are of metadata, but the values are content.
     { key: 'gen_ai.agent.name', value: { stringValue: secret.repeat(65) } },
     { key: 'gen_ai.agent.id', value: values[2] },
     { key: 'gen_ai.response.finish_reasons', value: { arrayValue: { values: [values[2]] } } },
@@ -638,7 +639,7 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
     [413, bomb, { ...protobuf, 'content-encoding': 'gzip' }, /decompressed/],
     [413, Buffer.alloc(4 * 1024 * 1024 + 1), protobuf, /body_too_large/],
     [413, manySpans(OTLP_ITEMS_MAX + 1), protobuf, /more than 10000 spans/],
-    // Small requests that expand to gigabytes, by their resource or by empty messages.
+    // Small requests that would expand to gigabytes, because of their resource or of many empty messages.
     [
       413,
       gzipSync(spansOf('x'.repeat(60_000), 1_000)),
@@ -670,7 +671,8 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
     assert.match(answer.body, message)
     if (answer.headers['content-type'] !== 'application/x-protobuf') assert.ok(answer.json().code > 0)
   }
-  // Names of codings are case-insensitive (RFC 9110 §8.4.1). Each finds a body that is not gzip.
+  // Names of codings are case-insensitive (RFC 9110 §8.4.1). With each coding the server must notice that the body is
+  // not gzip.
   for (const coding of ['GZIP', 'x-gzip', 'identity, gzip', ' gzip ,']) {
     const headers = { ...protobuf, 'content-encoding': coding }
     assert.match(
@@ -687,7 +689,7 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
         headers: { ...protobuf, 'content-encoding': coding },
       }),
     )
-  // No body and no content type.
+  // The request has neither body nor content type.
   const nothing = await app.send('POST', '/v1/traces')
   assert.equal(nothing.statusCode, 400)
   assert.match(nothing.body, /has no body: send application/)
@@ -711,7 +713,7 @@ test('a text with U+0000, which protobuf may hold, becomes a document that verif
   assert.deepEqual(payload.attributes['gen_ai.request.model'], ['a\ufffd', '\\u0000'])
   assert.equal(payload.digests['gen_ai.tool.call.arguments'].sha256, sha256('b\0'))
   assert.equal(payload.digests['nul\ufffd'].sha256, sha256('c\0'))
-  // In record order: two attributes, the name of a digest, the name of the span.
+  // The texts are in the order of the record: two attributes, the name of a digest, the name of the span.
   const replaced = JSON.stringify(['a\0', 'c\0', 'nul\0', 'execute_tool c\0'])
   assert.deepEqual(payload.replaced, { sha256: sha256(replaced), of: 'jcs', length: replaced.length })
   assert.throws(() => new CanonicalDocument('{"a":"\\u0000"}'), /U\+0000/)
@@ -805,7 +807,7 @@ test('the exporter of OpenTelemetry is understood, and understands: a refusal th
   const [field, code, next] = refused.rawPayload
   assert.deepEqual([field, code, next], [0x08, 16, 0x12])
 
-  // Like an exporter that does not decode OTEL_EXPORTER_OTLP_HEADERS.
+  // Some exporters do not decode OTEL_EXPORTER_OTLP_HEADERS and send this header.
   const encoded = await app.send('POST', '/v1/traces', {
     key: null,
     text: '{}',
@@ -820,11 +822,12 @@ function spansOf(text: string, count: number): string {
   const spans = Array.from({ length: count }, (_, i) => ({
     ...{ traceId: 'ab'.repeat(16), spanId: (i + 1).toString(16).padStart(16, '0'), name: 'gen_ai.a' },
   }))
-  // Schema URLs stay in clear in each record. A long attribute would become a digest.
+  // The long text is a schema URL, because schema URLs stay in clear in each record. A long attribute would become a
+  // digest.
   return JSON.stringify({ resourceSpans: [{ schemaUrl: text, scopeSpans: [{ spans }] }] })
 }
 
-/** Returns `count` spans of one trace, as small as a span of an agent can be. They are the same each time. */
+/** Returns `count` spans of one trace, the same ones each time. Each is as small as an agent's span can be. */
 function manySpans(count: number): Buffer {
   const spans = Array.from({ length: count }, (_, i) => {
     const spanId = (i + 1).toString(16).padStart(16, '0')

@@ -19,10 +19,10 @@ import { temporaryFiles } from '../helpers/temporary-files.ts'
 
 const { sha256 } = nativeProviders
 
-/** Separate application, because checkpoints are published of all its ledgers. */
+/** A separate application, because the test publishes checkpoints of all its ledgers. */
 const publishedApp = shareApp()
 
-/** Sets up a ledger, and the trust of somebody who got its keys elsewhere. */
+/** Sets up a ledger, and the trust of a client that got the ledger's keys elsewhere. */
 async function setUp(t: Test) {
   const app = await publishedApp()
   const publish = await makePublish(t, app)
@@ -133,7 +133,7 @@ test('a proof takes as many queries of a large ledger as of a small one', async 
     await publish()
     const taken = []
     for (const url of ['/v1/entries/7/proof', '/v1/checkpoints/consistency?from=5&to=299']) {
-      // The first request also looks up the caller, which the server then caches for some seconds.
+      // The first request also looks up the caller. Then the server caches the caller for some seconds.
       for (let n = 0; n < 2; n++) {
         queries = 0
         url.includes('entries') ? await prove(url) : expectStatus(200, await app.send('GET', url))
@@ -225,8 +225,8 @@ test('a stored tree that was changed makes no proof, and is logged', async (t) =
   const { app, publish, prove } = await setUp(t)
   await notarizeUpTo(app, 300)
   await publish()
-  // The last proof is consistent by itself, and only a signed root contradicts it. The server therefore computes both
-  // roots.
+  // The proof of the last URL is consistent by itself; it only contradicts a signed root. The server therefore
+  // computes both roots.
   const urls = [
     '/v1/entries/7/proof',
     '/v1/entries/299/proof',
@@ -236,7 +236,7 @@ test('a stored tree that was changed makes no proof, and is logged', async (t) =
   const provesNone = async (wanted: string[]) => {
     for (const url of wanted) assertProblem(await app.send('GET', url), 500, 'internal_error')
   }
-  // Flips one bit of each tile. A second call restores it.
+  // Flips one bit of each tile. A second call restores the bits.
   const flip = () =>
     unguarded(
       app,

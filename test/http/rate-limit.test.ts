@@ -121,7 +121,8 @@ test('a limit that another server set holds from the next look at the key on', a
     'update tallystick.ledgers set rate_limit_per_second = 0.5, rate_limit_burst = 1 where ledger_id = $1',
     [app.ledgerId],
   )
-  app.deps.callers.forget(app.ledgerId) // Like after 5 s: test/http/keys.test.ts.
+  // Makes the server read the key again, as it does after 5 s (test/http/keys.test.ts).
+  app.deps.callers.forget(app.ledgerId)
   const first = expectStatus(200, await app.send('GET', '/v1/ledger'))
   assert.equal(first.headers['ratelimit'], '"ledger";r=0;t=2')
 })
@@ -154,7 +155,7 @@ test('each kind of limit has its own name in the headers', async (t) => {
   const both = { key: 'key_1', ledger: 'led_1', keyLimit: SLOW, ledgerLimit: SLOW }
   assert.deepEqual(await namesOf({ caller: both }), ['key', 'ledger'])
   assert.deepEqual(await namesOf({ peer: { ledger: 'led_1', peer: 'peer_1' } }), ['peer'])
-  // Caches forward these answers to others.
+  // These answers show no limits, because caches forward the answers to other clients.
   assert.deepEqual(await namesOf({ publicLedger: 'led_1' }), [])
   assert.deepEqual(await namesOf({}), [])
 })

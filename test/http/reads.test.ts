@@ -27,7 +27,7 @@ type Reader = { readonly known?: number; readonly ledgerId?: Uuid }
 
 describe('reads from a replica', () => {
   let servers: Replicated
-  /** A standby for the one test that promotes it. */
+  /** The standby that one test promotes. */
   let next: Standby
   let makeApp: (environment?: Record<string, string>) => Promise<TestApp>
   /** `app` tolerates lag. `strict` refuses a replica with almost any lag. */
@@ -44,7 +44,7 @@ describe('reads from a replica', () => {
       })
       return opened.of(await opened.makeLedger())
     }
-    // A replica that is paused for longer is not read at all.
+    // The server does not read a replica that lags for longer. The tests pause replay, so the limit is high.
     app = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '600000' })
     strict = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '100' })
   })
@@ -140,7 +140,7 @@ describe('reads from a replica', () => {
     await assert.rejects(newest(fresh!, { ifKnownSize: entry.seq + 1_000 }), { code: 'ledger_smaller' })
     const line = new Tallystick({ ...options, fresh: true })
     assert.equal(await newest(line), batched)
-    // The directive counts among others (RFC 9111 §5.2).
+    // The directive counts even among other directives (RFC 9111 §5.2).
     for (const directives of ['no-cache, no-store', 'No-Cache', 'max-age=0', 'max-age=0, no-cache'])
       assert.equal(await newestBy(directives), batched, directives)
     for (const directives of ['no-store', 'max-age=60', 'x="no-cache"'])
@@ -168,7 +168,7 @@ describe('reads from a replica', () => {
       const { response, where } = await read(app, url, { key: other })
       return { has: response.body.includes('a name'), where }
     }
-    // Control: the replica still has the document.
+    // Before the erasure the replica still has the document.
     for (const url of [`/v1/records/${id}`, '/v1/records', '/v1/entries'])
       assert.deepEqual(await shown(url), { has: true, where: 'replica' }, url)
     expectStatus(
@@ -246,7 +246,7 @@ describe('reads from a replica', () => {
   })
 
   describe('that share a connection', () => {
-    /** Starts reads at once. Returns the connection, or the primary's pool, that each one got. */
+    /** Starts the reads at the same time. Returns the connection that each read got, or the primary's pool. */
     const atOnce = (readers: readonly Reader[], work: (db: Db, i: number) => Promise<unknown> = selectOne) =>
       Promise.all(
         readers.map((reader, i) => {
@@ -266,7 +266,7 @@ describe('reads from a replica', () => {
       await pauseReplica()
       const { entry } = await app.notarize()
       const { behind } = app.deps.reads.fallbacks
-      // More rounds than there are connections, to show that reads that left do not retain one.
+      // There are more rounds than connections, so that the test fails if a finished read retains its connection.
       for (let times = 0; times <= READ_CONNECTIONS_MAX; times++) {
         const readers = [{}, { known: entry.seq + 1 }, { known: entry.seq }]
         const [one, knowing, another] = await atOnce(readers)
@@ -344,7 +344,7 @@ describe('reads from a replica', () => {
       const quick = Promise.withResolvers<void>()
       const pids: number[] = []
       const sharing = atOnce([{}, {}, {}], async (db, i) => {
-        // Like a read that waits for the archive.
+        // The first read waits, as a read that waits for the archive does.
         if (i === 0) await gate.promise
         if (pids.push(await pidOf(db)) === 2) quick.resolve()
       })
@@ -418,7 +418,7 @@ describe('reads from a replica', () => {
     const { where, response } = await read(after, '/v1/records')
     assert.deepEqual([where, response.body.includes(lost.id)], ['fallback', false])
     assert.equal(after.deps.reads.fallbacks.ahead, 1)
-    // From here on the new primary has as many entries as the old one, and then more, on another chain.
+    // From here on the new primary has at least as many entries as the old one, and then more, on another chain.
     for (let more = 0; more < 3; more++) await after.notarize()
     for (const url of [
       '/v1/records',
@@ -436,7 +436,7 @@ describe('reads from a replica', () => {
   })
 
   test('a replica that is further behind than it may be is not read, and an idle primary makes no lag', async () => {
-    // Repeats if Postgres wrote WAL meanwhile, such as a vacuum's: the primary was not idle then.
+    // Repeats if Postgres wrote WAL meanwhile, for example because of a vacuum: then the primary was not idle.
     await until(async () => {
       await servers.replica.resume()
       await servers.replica.caughtUp()
@@ -515,7 +515,7 @@ describe('reads from a replica', () => {
         const { rows } = await readPool.query<{ is: boolean }>('select pg_is_in_recovery() as is')
         return rows[0]!.is
       }
-      // On a busy machine some get no connection in time and fall back.
+      // On a busy machine some reads get no connection in time and fall back.
       const isElsewhere = () => reader.deps.reads.fallbacks.busy
       const answers: Promise<boolean>[] = []
       for (const pool of pools) {
@@ -523,7 +523,7 @@ describe('reads from a replica', () => {
           answers.push(reader.deps.reads.of(...asked({ ledgerId: reader.ledgerId }), work, { pool, shares }))
         await until(() => waiting === answers.length)
       }
-      // They release their connections a moment later.
+      // The reads release their connections a moment later.
       for (const url of ['/v1/events', '/v1/records'])
         await until(async () => (await read(reader, url)).where === 'replica')
       came.resolve(new Uint8Array())
@@ -557,7 +557,7 @@ describe('reads from a replica', () => {
     }
     const answers = [0, 1].map(() => reader.deps.reads.of(...asks(), work, { shares: true }))
     await until(() => seen.length === 2)
-    // This many at once use every connection, including this one after its release.
+    // READ_CONNECTIONS_MAX reads at once use every connection, so also this one after its release.
     await until(async () => {
       const reads = Array.from({ length: READ_CONNECTIONS_MAX }, () => reader.deps.reads.of(...asks(), look))
       return (await Promise.all(reads)).some(({ pid }) => pid === seen[0]!.pid)
@@ -619,7 +619,8 @@ describe('reads from a replica', () => {
   })
 
   /**
-   * Retries once: on a busy machine a read may get no connection in time, or its answer may be too slow to share one.
+   * Retries once. On a busy machine a read may get no connection in time, or may take too long to share its
+   * connection.
    */
   async function readAgain(address: string) {
     const first = await read(app, address)
@@ -715,7 +716,7 @@ describe('reads from a replica', () => {
     assert.match(app.logs(), /reads go to the primary instead of the replica/)
   })
 
-  /** Fakes of a request and its reply. Default: of the app's ledger. */
+  /** Fakes of a request and its reply. Default: for the ledger of `app`. */
   function asked({ known, ledgerId = app.ledgerId }: Reader = {}): [FastifyRequest, FastifyReply] {
     const headers = known === undefined ? {} : { 'if-known-size': `${known}` }
     const request = { headers, caller: { ledgerId } } as unknown as FastifyRequest
@@ -723,7 +724,7 @@ describe('reads from a replica', () => {
     return [request, reply]
   }
 
-  /** One connection for each request, so that none stays open. */
+  /** Uses one connection for each request, so that no connection stays open. */
   const ownConnections: typeof fetch = (url, init) =>
     fetch(url, { ...init, headers: { ...init?.headers, connection: 'close' } })
 

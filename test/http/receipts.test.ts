@@ -13,7 +13,7 @@ import { makePublish, unguarded } from '../helpers/checkpoints.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
-/** Separate application, because checkpoints are published of all its ledgers. */
+/** A separate application, because the test publishes checkpoints of all its ledgers. */
 const publishedApp = shareApp()
 
 async function setUp(t: Test) {
@@ -124,7 +124,8 @@ test('those who wait are few, and share each look at the checkpoint', async (t) 
     [codes.filter((code) => code === 200).length, codes.filter((code) => code === 503).length],
     [32, 8],
   )
-  // One query for each request at its start, one at its end, and the shared polls.
+  // Each of the 40 requests has one query at its start, and each of the 32 that wait has one at its end. The rest are
+  // shared polls.
   assert.ok(looks < 40 + 2 * 32 + 10, `${looks} looks`)
 })
 

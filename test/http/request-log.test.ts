@@ -12,7 +12,7 @@ test('each request is a line that says who asked for what, and how that ended', 
   const { agent: _, ledger, key } = app.ledger
   const who = { ledger: ledger.id, key: key.id }
   const nobody = { ledger: null, key: null }
-  // Over a socket, because injected requests end in another order.
+  // Uses a socket, because injected requests end in another order.
   const url = await app.app.listen({ host: '127.0.0.1', port: 0 })
   const before = linesOf(app).length
   const send = async (method: string, path: string, bearer: string, text: string | null = null) => {
@@ -90,7 +90,7 @@ test('a client that goes away before it is answered is a line too', async (t) =>
       `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   )
   await until(() => app.deps.appender.underWay.batches === 1)
-  // A reset, because a client that only half-closes may still wait for its answer.
+  // The client resets the connection. A client that only half-closes may still wait for its answer.
   socket.resetAndDestroy()
   const gone = () =>
     linesOf(app).filter(({ msg, route }) => msg === 'the client went away' && route === '/v1/records')

@@ -42,7 +42,7 @@ test('a list finds each record of a batch by its properties, whole and in order'
         for (const [i, { id }] of answered.entries()) known.push({ ...records[i]!, id })
         for (const [query, isMet] of questionsOf(records[0]!)) {
           const expected = known.filter(isMet)
-          // Pages of one record would take as many requests as there are records.
+          // With pages of one record, a test would send as many requests as there are records.
           const pageSize = expected.length > 20 ? '200' : limit
           const found = await listAll(app, { ...query, order: 'asc', limit: pageSize })
           assert.deepEqual(found.map(idOf), expected.map(idOf), JSON.stringify(query))
@@ -98,7 +98,7 @@ function arbitraryBatch(clients: readonly string[], parents: readonly string[]):
 
 type Question = readonly [query: Record<string, string>, isMet: (record: Listed) => boolean]
 
-/** A query for each property of the record, and for two together. */
+/** Returns a query for each property of the record, and one for two properties together. */
 function questionsOf(record: Item): Question[] {
   const { type, onBehalfOf, occurredAt, traceparent, parent, references } = record
   const single: Question[] = [[{ type }, (other) => other.type === type]]

@@ -171,7 +171,7 @@ test("shows a key for its agent's own records nothing else, wherever it looks", 
   assert.deepEqual(idsOf(tree.children), [forIt.id])
   const upward = (await app.send('GET', `/v1/records/${below.id}/tree`, { key })).json()
   assert.deepEqual(idsOf({ data: upward.ancestors }), [own.id], 'what lies between is not its own')
-  // A cursor of the whole list is invalid for the list of own records.
+  // A cursor of the whole list must be refused for a list of own records.
   const cursor = (await list(app, { limit: '1' })).nextCursor!
   assertProblem(
     await app.send('GET', `/v1/records?limit=1&cursor=${cursor}`, { key }),

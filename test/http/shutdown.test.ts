@@ -10,7 +10,7 @@ import { requestText } from '../helpers/raw-http.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
 test('a server that is closed', async (t) => {
-  // Makes the ledger and reads the database. The server under test is another one, on a socket.
+  // This application makes the ledger and reads the database. The tested server is another one, on a socket.
   const app = await buildTestApp(t)
 
   await t.test('answers what it has taken, and takes nothing more', async (t) => {
@@ -19,7 +19,8 @@ test('a server that is closed', async (t) => {
     const before = await countEntries(app)
     const release = await lockHeads(t, app.database.superuserUrl)
     const pending = Array.from({ length: 20 }, () => post(app, server.url))
-    // One batch waits for the lock, the rest for that batch. A busy machine needs a while to accept them all.
+    // One batch waits for the lock, and the other requests wait for that batch. A busy machine needs a while to
+    // accept all of them.
     await sleep(1_000)
     const closed = server.close()
     await sleep(50)

@@ -38,7 +38,7 @@ test('what Postgres raises is answered as a state of the database, and never as 
   expectStatus(201, await send(''))
 })
 
-/** SQLSTATEs that were once answered 500, and those that always were 503. */
+/** SQLSTATEs that are answered 503. The first row was once answered 500. */
 const UNAVAILABLE = [
   ...['54000', '25P03', '55000', '55006', '42P01', '3F000', '0A000', '26000', 'F0000'],
   ...['53300', '55P03', '57014', '42501', '40001', '25006'],

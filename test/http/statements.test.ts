@@ -11,7 +11,7 @@ import { shareApp } from '../helpers/shared-app.ts'
 import { type Issuer, makeIssuer, setPolicy, signStatement } from '../helpers/signed-statements.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
-/** Separate application, because checkpoints are published of all its ledgers. */
+/** A separate application, because the test publishes checkpoints of all its ledgers. */
 const publishedApp = shareApp()
 
 const COSE = { 'content-type': 'application/cose' }
@@ -157,7 +157,7 @@ test('a policy is an entry, and the newest one counts', async (t) => {
   const policy = await setPolicy(app, [next])
   assert.deepEqual((await app.send('GET', '/v1/registration-policy')).json(), policy)
   expectStatus(400, await register(signStatement(issuer, { subject: 'later' })))
-  // A registered statement stays, and is still answered.
+  // A statement that was registered under the old policy is still answered.
   expectStatus(303, await register(signStatement(issuer)))
   expectStatus(303, await register(signStatement(next)))
   await assertVerifies(app)

@@ -83,7 +83,7 @@ test('one request finds all documents of a person, and another erases them, with
   assert.equal((await erase(app)).erased.length, 1)
   await eraser.run()
   assert.deepEqual(
-    // Other tests damage chunks of their own ledgers.
+    // Only errors of this ledger count, because other tests damage chunks of their own ledgers.
     eraser.logged.filter(({ level, ledger }) => level === 'error' && ledger === app.ledger.ledger.id),
     [],
   )

@@ -19,7 +19,7 @@ import { addKey } from '../helpers/more-keys.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 
 const { sha256 } = nativeProviders
-/** Separate application, because checkpoints are published of all its ledgers. */
+/** A separate application, because the test publishes checkpoints of all its ledgers. */
 const publishedApp = shareApp()
 
 async function setUp(t: Test) {
@@ -89,7 +89,7 @@ test('tiles of a ledger are those of C2SP tlog-tiles, at sizes around the edges 
       assert.deepEqual(hashesOf(await read(`tile/1/000.p/${full}`)), roots)
     }
   }
-  // Partial tiles of older checkpoints exist too, and so do those of the later growth.
+  // Partial tiles of older checkpoints can be read too, and so can partial tiles of the later growth.
   assert.equal((await read('tile/0/000.p/3')).length, 96)
   assert.equal((await read('tile/0/002.p/1')).length, 32)
 })
@@ -205,7 +205,7 @@ test('readers without a key have a limit for each ledger, and no ledger that oth
   }
   const own = await states(500, () => get('checkpoint', { key: null }))
   assert.ok(own.get(200)! >= 300 && own.get(429)! > 0, JSON.stringify([...own]))
-  // Readers with a key are not limited by it.
+  // The limit for readers without a key does not apply to readers with a key.
   assert.equal(expectStatus(200, await get('checkpoint')).headers['ratelimit'], undefined)
   const queries = await countQueries(app, async () => {
     const strangers = await states(1_000, () => {

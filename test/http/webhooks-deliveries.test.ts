@@ -224,7 +224,8 @@ test('what was given up is delivered from a time on only, if asked, and at most 
      order by event_id desc limit 1`,
     [app.ledgerId],
   )
-  assert.match(open[0]!.newest, /0003e7$/) // The oldest three died on other days. These are the first 999 of the rest.
+  // One older delivery was still dead, so the 1,000 include only the first 999 of the new ones.
+  assert.match(open[0]!.newest, /0003e7$/)
   assert.deepEqual(await redeliverDead(app, id), { redelivered: 501, more: false })
 })
 
@@ -266,7 +267,7 @@ type Delivery = {
   readonly record: string | null
 }
 
-/** Inserts a delivery as the worker would. */
+/** Inserts a delivery as the worker does. */
 async function deliver(
   app: TestApp,
   webhook: string,
@@ -313,7 +314,7 @@ async function deliver(
   return { id: formatId('evt', eventId), state, event, record }
 }
 
-/** Inserts `count` deliveries of a day later than any other. */
+/** Inserts `count` deliveries of one day, which is later than the day of any other delivery. */
 async function deliverMany(app: TestApp, state: 'delivered' | 'dead', count: number): Promise<void> {
   await app.sql(
     `insert into tallystick.webhook_deliveries

@@ -16,7 +16,7 @@ test('what was recorded in a time is delivered again', async () => {
   assert.equal(rest.nextSeq, 8)
   assert.deepEqual((await standing(app, id)).recovery, recovery)
   await endRecovery(app)
-  // Replaces the recovery from its current position: later events are delivered anyway.
+  // The new recovery ends at the webhook's current position, because later events are delivered anyway.
   assert.deepEqual((await recover(app, id, { since: timeOf(5), delivered: true })).standing.recovery, {
     ...{ nextSeq: 5, endSeq: 8, delivered: true },
   })

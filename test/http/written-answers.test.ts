@@ -8,7 +8,7 @@ import { addAgent } from '../helpers/more-keys.ts'
 import { ERASE, erase } from '../helpers/personal-records.ts'
 import { runs } from '../helpers/runs.ts'
 
-/** Sequences of steps that together take every transition with a route. `verify`: by the worker. */
+/** Sequences of steps. Together they take every transition that has a route. `verify`: a step of the worker. */
 const WAYS: readonly (readonly (StepName | 'verify' | 'fail' | 'reject')[])[] = [
   ['cancel'],
   ['activate', 'cancel'],
@@ -33,7 +33,7 @@ test('the answer of a write is the record that the next read shows, with any of 
         await assertBatch(app, [one, other])
         const created = { ...other, type: 'delivery/1', payload: { quantity: 100 }, ...agreed }
         await assertRead(app, await post(app, created))
-        // On behalf of nobody, so that the key's own agent takes the principal's steps.
+        // The record is not on behalf of another agent, so that the key's own agent can take the principal's steps.
         const { onBehalfOf: _, ...body } = created
         const gated = await assertRead(app, await post(app, body))
         for (const step of way) {
@@ -95,7 +95,7 @@ function take(app: GatedApp, id: string, step: Exclude<(typeof WAYS)[number][num
   return app.step(id, step)
 }
 
-/** A single record's trace goes into a header. */
+/** Creates a single record. Its trace goes into a header. */
 function post(app: GatedApp, { traceparent, ...body }: Body): Promise<Response> {
   return app.send('POST', '/v1/records', { body, ...(traceparent && { headers: { traceparent } }) })
 }

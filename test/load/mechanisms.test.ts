@@ -6,7 +6,10 @@ import { test } from 'node:test'
 const ROOT = join(import.meta.dirname, '../..')
 const PAGE = 'docs/operate/capacity.md'
 
-/** Counts and queues whose key is not an owner, or that follow another rule, with the page or the reason. */
+/**
+ * Counts and queues that are exceptions, because their key is not an owner or they follow another rule. The value is
+ * the page or the reason.
+ */
 const OTHERS: Readonly<Record<string, string>> = {
   'src/ledgers/types/work-shares.ts': 'a share of time (docs/operate/capacity.md)',
   'src/ledgers/rate-limits.ts': 'a rate that a ledger sets (docs/operate/capacity.md)',
@@ -28,7 +31,10 @@ const sources = ['src', 'worker']
   .sort()
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
-/** A field that counts or queues by a text: its values are numbers, or objects with count, size, waiting and so on. */
+/**
+ * Matches a field that counts or queues by a text. The values of such a field are numbers, or objects with count,
+ * size, waiting and so on.
+ */
 const BY_OWNER =
   /^ {2}(?:readonly )?#\w+ = new Map<(?:string|Uuid),\s*(?:number>|[^\n]*\[\]>|\{[^\n]*\b(?:count|size|waiting|atWork)\b|Share>|Account>|HeldOfLedger|Map<string, Bucket>)/m
 const MECHANISM = /new (Shares|Counts|FairQueue|Slots|RequestSlots)\b/g

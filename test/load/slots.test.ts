@@ -10,7 +10,7 @@ import { until } from '../helpers/wait.ts'
 
 const REFUSED = 2
 const READERS = STREAMS_PER_LEDGER_MAX + REFUSED
-/** For a busy machine. Normally a tenth of a second. */
+/** Maximum wait on a busy machine. Normally the wait takes a tenth of a second. */
 const WAIT_MS_MAX = 60_000
 
 test('some ledgers that take all they can leave places to others', () => {
@@ -48,7 +48,7 @@ test('answers that nobody reads are limited, and given back when the reader is g
   t.after(async () => {
     for (const reader of readers) reader.destroy()
   })
-  // An earlier request would take the slot of a reader that does not retry.
+  // Waits until all readers have their slots. An earlier request would take the slot of a reader that does not retry.
   await until(() => answers.filter(({ headersSent }) => headersSent).length === READERS, WAIT_MS_MAX)
   assert.equal(answers.filter(({ statusCode }) => statusCode === 503).length, REFUSED)
   const refused = await app.send('GET', '/v1/export')
@@ -61,7 +61,7 @@ test('answers that nobody reads are limited, and given back when the reader is g
   await until(async () => (await app.send('GET', '/v1/entries?limit=1')).statusCode === 200, WAIT_MS_MAX)
 })
 
-/** More than socket buffers take. */
+/** Writes records that are larger than the socket buffers. */
 async function fill(app: TestApp): Promise<void> {
   const records = Array.from({ length: 60 }, () => genericBody({ padding: 'x'.repeat(60_000) }))
   for (let i = 0; i < 4; i++)

@@ -16,7 +16,7 @@ import { addKey } from '../helpers/more-keys.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 import { until } from '../helpers/wait.ts'
 
-/** Separate application, because checkpoints are published of all its ledgers. */
+/** A separate application, because the test publishes checkpoints of all its ledgers. */
 const mcpApp = shareApp()
 let address: Promise<string> | null = null
 
@@ -219,7 +219,7 @@ test('POST /mcp', async (t) => {
           ['cancel', true],
         ],
       )
-      // Only the route can refuse this.
+      // Only the route can refuse this request. The tool itself accepts it.
       const forAnother = { payload: {}, onBehalfOf: performer.id }
       assert.match(await refusedTool(writer, 'notarize', forAnother), /^403 forbidden: .*agents:act/)
     },
@@ -273,7 +273,7 @@ test('POST /mcp', async (t) => {
       )
       await until(async () => (await post(app, LIST)).statusCode === 503, 10_000)
       assertRefused(await post(app, LIST), 503, 'overloaded')
-      // Waiting requests are not being processed.
+      // A request that waits for a record does not count as in progress.
       await until(() => app.deps.admission.underWay === 0, 10_000)
       expectStatus(200, await post(app, LIST, { key: (await app.newLedger()).key.key }))
       await app.verify(id)
@@ -295,7 +295,7 @@ function assertRefused({ statusCode, headers, body }: Answer, status: number, co
 }
 type Answer = Awaited<ReturnType<typeof post>>
 
-/** A client of a server that shows changed records. */
+/** Makes a client whose server shows changed records. */
 function changingRecord(baseUrl: string, apiKey: string, changed: object): Tallystick {
   const changing: typeof fetch = async (asked, init) => {
     const answer = await fetch(asked, init)
@@ -428,7 +428,7 @@ test('answers in a form that the client accepts, by the rules of HTTP, and ignor
       const headers = { accept, ...(isModern && modern) }
       const answer = expectStatus(200, await post(app, message, { headers }))
       const type = answer.headers['content-type']
-      // The later version answers as a stream only if nothing else is accepted.
+      // In version 2026-07-28 the answer is a stream only if the client accepts nothing else.
       assert.equal(type, isModern && accept !== 'text/event-stream' ? 'application/json' : form, accept)
       const text = type === 'application/json' ? answer.body : /^data: (.*)$/m.exec(answer.body)![1]!
       assert.equal(JSON.parse(text).result.tools.length, 11, accept)

@@ -11,7 +11,7 @@ import { agentKeyText } from '../../src/proof/statement/agent-key.ts'
 import { completionIdOf } from '../../src/proof/statement/completion-ids.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 
-/** Made with Python's `cryptography` and `cbor2` from docs/formats alone. */
+/** Vectors made with Python's `cryptography` and `cbor2`, from docs/formats alone. */
 const vectors = JSON.parse(readFileSync(new URL('../vectors/agent-keys.json', import.meta.url), 'utf8')) as {
   readonly ledger: string
   readonly agent: string

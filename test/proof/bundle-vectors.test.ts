@@ -10,7 +10,7 @@ import { nativeProviders } from '../../src/signing/native.ts'
 import { verifyTexts } from '../helpers/test-bundle.ts'
 import { refuses } from './refuses.ts'
 
-/** Made by an implementation in another language from the ledger in vectors.json. */
+/** Vectors made by an implementation in another language, from the ledger in vectors.json. */
 type BundleVectors = {
   readonly noteVerifierKey: string
   readonly firstKid: string

@@ -10,7 +10,10 @@ import { exportFile } from '../../src/verify/export-file.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { type ChainVector, makeBundleVectors, makeChainVectors } from '../helpers/chain-vectors.ts'
 
-/* Rules of entries in order, and their precedence. The Python verifier reads the same file. */
+/*
+ * Tests the rules about the order of entries, and which rule is reported if several are broken. The Python verifier
+ * reads the same file.
+ */
 
 type File = { readonly chains: readonly ChainVector[]; readonly bundles: readonly ChainVector[] }
 

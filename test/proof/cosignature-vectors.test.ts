@@ -8,7 +8,8 @@ import { formatNoteKey, parseNote } from '../../src/proof/tree/note.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 
 /**
- * Made with Go's golang.org/x/mod/sumdb/note and github.com/transparency-dev/formats/note. Seeds are lower-case hex.
+ * Vectors made with Go's golang.org/x/mod/sumdb/note and github.com/transparency-dev/formats/note. Seeds are
+ * lower-case hex.
  */
 type CosignatureVectors = {
   readonly log: { readonly seed: string; readonly verifierKey: string }

@@ -2,13 +2,13 @@ import { Point } from '@noble/ed25519'
 import { toHex } from '../../src/proof/bytes.ts'
 
 /*
- * Encodings of Ed25519 points that verifiers must refuse as key or as R. From the papers "Taming the many EdDSAs"
- * (Chalkias, Garillot, Nikolaenko) and "It's 255:19AM" (de Valence), and from libsodium's blacklist.
+ * Encodings of Ed25519 points that verifiers must refuse as key or as R. They are from the papers "Taming the many
+ * EdDSAs" (Chalkias, Garillot, Nikolaenko) and "It's 255:19AM" (de Valence), and from libsodium's blacklist.
  */
 
 /**
- * A point of order 8. L times a point removes its component in the large group. For half of all points the result has
- * order 8.
+ * A point of order 8. It is found by trial: multiplying any point by L removes the point's component in the large
+ * group, and for half of all points the result has order 8.
  */
 export const ORDER_8: Point = firstOfOrder8()
 
@@ -36,13 +36,13 @@ function smallOrderPoints(): [string, string][] {
   for (let i = 0, point = Point.ZERO; i < 8; i++, point = point.add(ORDER_8)) {
     const encoding = point.toBytes()
     encodings.add(toHex(encoding))
-    encoding[31]! ^= 0x80 // The negative point. If x = 0, another encoding of the same point.
+    encoding[31]! ^= 0x80 // This is the negative of the point. If x = 0, it is another encoding of the same point.
     encodings.add(toHex(encoding))
   }
   return [...encodings].map((hex) => [`of small order, ${hex.slice(0, 8)}… ${hex.slice(-2)}`, hex])
 }
 
-/** y from p = 2^255 - 19 up to 2^255 - 1. */
+/** Encodings whose y is not reduced: from p = 2^255 - 19 up to 2^255 - 1. */
 export const NOT_CANONICAL_POINTS: readonly (readonly [string, string])[] = Array.from(
   { length: 19 },
   (_, i) => toHex(new Uint8Array([0xed + i, ...new Uint8Array(30).fill(0xff), 0x7f])),

@@ -15,7 +15,10 @@ import { ENTRY_KINDS } from '../../src/proof/statement/kinds.ts'
 import { remoteAgentId } from '../../src/proof/statement/remote-agents.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 
-/** test/vectors/federation.json: two ledgers and what they shared, made by an implementation in another language. */
+/**
+ * Vectors of test/vectors/federation.json: two ledgers and their shared records. An implementation in another
+ * language made them.
+ */
 type Vectors = {
   readonly peer: string
   readonly handshake: string

@@ -169,7 +169,7 @@ test('an HTTP-date has three forms, and names a day that there is (RFC 9110 §5.
     'Sun Nov  6 08:49:37 1994',
   ])
     assert.equal(httpDateMsOf(text, NOW), expected, text)
-  // 50 years ahead is in the future, 51 is in the past.
+  // A two-digit year means at most 50 years ahead. 51 years ahead is read as a year in the past.
   assert.equal(httpDateMsOf('Saturday, 01-Aug-76 00:00:00 GMT', NOW), Date.UTC(2076, 7, 1))
   assert.equal(httpDateMsOf('Saturday, 01-Aug-77 00:00:00 GMT', NOW), Date.UTC(1977, 7, 1))
   assert.equal(httpDateMsOf('Fri, 30 Jun 1972 23:59:60 GMT', NOW), Date.UTC(1972, 5, 30, 23, 59, 59))
@@ -208,6 +208,6 @@ test('each reader takes linear time on hostile input: 128 KiB of what a regular 
   ]
   const beganAt = performance.now()
   for (const reader of readers) for (const text of hostile) reader(text)
-  // Quadratic time would be many seconds for one of them.
+  // A reader with quadratic time would take many seconds for one text.
   assert.ok(performance.now() - beganAt < 20_000)
 })

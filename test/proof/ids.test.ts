@@ -18,7 +18,7 @@ import { refuses } from './refuses.ts'
 const uuids = fc.uint8Array({ minLength: 16, maxLength: 16 })
 const prefixes = fc.constantFrom<IdPrefix>('rec', 'bat', 'led', 'agt', 'key', 'cmp', 'whk', 'peer')
 
-/** Crockford's base32 by arithmetic on one large number. */
+/** Encodes an id in Crockford's base32, by arithmetic on one large number. */
 function slowId(prefix: string, uuid: Uint8Array): string {
   let value = BigInt(`0x${Buffer.from(uuid).toString('hex')}`)
   let digits = ''

@@ -10,7 +10,7 @@ import { verifyEnvelope } from '../helpers/verify-envelope.ts'
 import { refuses } from './refuses.ts'
 import { vectors } from './vectors.ts'
 
-/** Made with Python's `cryptography` and `cbor2` from docs/formats alone. */
+/** Vectors made with Python's `cryptography` and `cbor2`, from docs/formats alone. */
 const keeping = JSON.parse(readFileSync(new URL('../vectors/keeping.json', import.meta.url), 'utf8')) as {
   readonly statements: readonly Record<'kind' | 'statement' | 'envelope' | 'leaf', string>[]
   readonly refused: readonly Record<'why' | 'statement', string>[]

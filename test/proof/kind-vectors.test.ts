@@ -14,7 +14,7 @@ import {
   textOf,
 } from '../helpers/kind-vectors.ts'
 
-/* Tests every cell of the table of kinds. The Python verifier reads the same file (python/tests/test_kinds.py). */
+/* Tests every cell of the table of kinds. python/tests/test_kinds.py reads the same file for the Python verifier. */
 
 const vectors: KindVectors = JSON.parse(
   readFileSync(new URL('../vectors/kinds.json', import.meta.url), 'utf8'),

@@ -84,10 +84,10 @@ describe('the limits of docs/formats/rules.md', () => {
   })
 })
 
-/** Constants of clients and servers that no verifier uses. */
+/** Files with constants of clients and servers, which no verifier uses. */
 const NO_VERIFIERS = ['http-fields.ts', 'request-limits.ts'].map((file) => join('src', 'proof', file))
 
-/** Returns the rows of the table below a heading whose first column has that title. */
+/** Returns the rows of the table below the heading whose first column has the title. */
 function tableOf(title: string, heading: string): string[][] {
   const section = PAGE.split(/^## /m).find((part) => part.startsWith(`${heading}\n`))
   assert.ok(section, heading)

@@ -11,7 +11,7 @@ test('a text in a line is JSON, of one line, and drives no terminal', () => {
       const line = quoted(text)
       assert.equal(JSON.parse(line), text)
       assert.ok(!hasHidden(line))
-      // Nothing follows the first unescaped quote.
+      // The first unescaped quote must be the last character.
       assert.match(line, /^"(?:[^"\\]|\\.)*"$/)
     }),
     { numRuns: runs(1_000) },

@@ -18,7 +18,7 @@ import { leafHash, merkleRoot } from '../../src/proof/tree/merkle.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { vectors } from './vectors.ts'
 
-/** Made by an implementation in another language from the ledger in vectors.json. Bytes are lower-case hex. */
+/** Vectors made by an implementation in another language, from the ledger in vectors.json. Bytes are lower-case hex. */
 type ReceiptVectors = {
   readonly noteKeySeed: string
   readonly noteVerifierKey: string

@@ -133,7 +133,7 @@ test('holds the references of each record of a batch to its own item', () => {
   const without = chain.notarizeBatch(2)
   const added = without.documents.with(1, { ...without.documents[1]!, references: REFERENCES })
   assertRefused('document_presence', () => verify(chain, { ...without, documents: added }), /not signed/)
-  // With the salt of another record of the same batch.
+  // The references of the first record have the salt of another record of the same batch.
   const [a, b] = line.items!
   const swapped = chain.notarizeBatch(2, { references: REFERENCES, item: { references: a!.references! } })
   assertRefused('document_digest', () => verify(chain, swapped), /references/)

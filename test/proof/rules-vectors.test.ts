@@ -12,7 +12,10 @@ import {
 import { parseNote, parseNoteKey } from '../../src/proof/tree/note.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 
-/** Made by a Python program without our code. python/tests/test_vectors.py runs the other verifier on the same file. */
+/**
+ * Vectors made by a Python program without our code. python/tests/test_vectors.py tests the Python verifier with the
+ * same file.
+ */
 type RuleVectors = {
   readonly log: { readonly verifierKey: string }
   readonly witness: string
@@ -24,12 +27,12 @@ type RuleVectors = {
   }[]
   readonly notes: readonly Vector<{ readonly note: string; readonly unknown: number }>[]
   readonly cosignatures: readonly Vector<{ readonly note: string; readonly seconds: string }>[]
-  /** `names`: the type that the reason names; null: another reason. */
+  /** `names`: the type that the refusal's reason names; null: it names none. */
   readonly verifierKeys: readonly Vector<{ readonly text: string; readonly names: string | null }>[]
   readonly origins: readonly { readonly origin: string; readonly ok: boolean }[]
   readonly urls: readonly { readonly url: string; readonly ok: boolean }[]
 }
-/** `code`: of the refusal; null: accepted. */
+/** `code`: code of the refusal; null: accepted. */
 type Vector<T> = T & { readonly what: string; readonly code: string | null }
 
 const { sha256, verifySignature } = nativeProviders

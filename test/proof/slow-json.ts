@@ -1,10 +1,10 @@
 /*
- * Reference implementation of docs/formats/documents.md for parseJsonText, written for correctness: RFC 8259 by
- * recursive descent, numbers by exact arithmetic.
+ * Reference implementation of docs/formats/documents.md, to compare parseJsonText with. It is simple rather than
+ * fast: RFC 8259 by recursive descent, numbers by exact arithmetic.
  */
 
 /**
- * Returns the reason for a refusal, or the value. JSON.parse cannot be the reference: see
+ * Returns the reason for a refusal, or the value. JSON.parse cannot be the reference, for the reason in
  * src/proof/json/json-parser.ts.
  */
 export function slowCheck(text: string, depthMax: number): { refusal: string } | { value: unknown } {
@@ -152,12 +152,15 @@ function isExact(literal: string): boolean {
   return value < 2n ** 53n
 }
 
-/** True if RFC 8785 writes a double like this. Of several integers that round to one double, only one is canonical. */
+/**
+ * True if RFC 8785 writes the double with this literal. Of several integers that round to one double, only one is
+ * canonical.
+ */
 function isCanonical(literal: string): boolean {
   return String(Number(literal)) === literal
 }
 
-/** True if coefficient × 10^power rounds to infinity: from halfway between the largest double and 2^1024. */
+/** True if coefficient × 10^power rounds to infinity. The limit is halfway between the largest double and 2^1024. */
 function overflows(coefficient: bigint, power: number): boolean {
   const limit = 2n ** 1024n - 2n ** 970n
   if (power > 400) return true
@@ -166,7 +169,7 @@ function overflows(coefficient: bigint, power: number): boolean {
     : coefficient >= limit * 10n ** BigInt(-power)
 }
 
-/** True if coefficient × 10^power rounds to zero: up to half of 2^-1074, which ties to even. */
+/** True if coefficient × 10^power rounds to zero. The limit is half of 2^-1074, which rounds to even, so to zero. */
 function vanishes(coefficient: bigint, power: number): boolean {
   if (power >= 0) return false
   if (power < -2_000) return true

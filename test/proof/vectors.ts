@@ -4,7 +4,7 @@ import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import type { BatchItem } from '../../src/proof/statement/batch.ts'
 import type { EntryKind } from '../../src/proof/statement/kinds.ts'
 
-/** test/vectors/vectors.json, made by an implementation in another language. Bytes are lower-case hex. */
+/** Vectors of test/vectors/vectors.json, which an implementation in another language made. Bytes are lower-case hex. */
 type Vectors = {
   readonly key: {
     readonly seed: string
@@ -21,7 +21,7 @@ type Vectors = {
   readonly genesis: string
   readonly entries: readonly VectorEntry[]
   readonly checkpoint: { readonly noteKeySeed: string; readonly verifierKey: string; readonly note: string }
-  /** Signed export lines in place of the ledger's batch. */
+  /** Signed export lines that replace the line of the ledger's batch. */
   readonly refusedBatches: readonly {
     readonly about: string
     readonly code: ProofErrorCode

@@ -8,9 +8,9 @@ import { makeGated } from '../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
 
 /*
- * Two ledgers with random actions. The home creates, shares, moves, erases and rotates. The guest receives entries at
- * any time later, and offers steps based on what it knows. Every step that is lawful on its own side must verify on
- * both sides, in any order.
+ * A model of two ledgers with random actions. The home creates, shares, moves, erases and rotates. The guest receives
+ * entries at any later time, and offers steps based on the entries that it knows. Every step that is valid on its own
+ * side must verify on both sides, in any order.
  */
 
 type Shared = {
@@ -92,7 +92,7 @@ class Exchange {
     this.#records.push({ gated, unheard, heard: null, offer: null })
   }
 
-  /** The home accepts what fits, and refuses what is late or from another agent. */
+  /** The home accepts an offer that fits the record's state. It refuses offers that are late or from another agent. */
   #answer({ gated }: Shared, offer: TestLine): TestLine {
     const { predicate, ledger, actor } = statementOf(offer)
     const fits = predicate['version'] === gated.version() + 1 && predicate['previous'] === gated.last().leaf

@@ -24,8 +24,8 @@ import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
 const HASH = 'ab'.repeat(32)
 
 /**
- * Makes a peering and runs `act`. Asserts that the chain of the returned entry is refused at that entry and valid
- * before it.
+ * Makes a peering and runs `act`. Asserts that the chain is refused at the entry that `act` returns, and that it is
+ * valid before that entry.
  */
 function refused(
   code: ProofErrorCode | RegExp,

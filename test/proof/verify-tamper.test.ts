@@ -13,8 +13,8 @@ import { makeGated } from '../helpers/test-gated.ts'
 import { makeFindKey } from '../helpers/verify-chain.ts'
 
 /*
- * Asserts that every change of export lines made without the keys is refused. Lines are changed as text, and verified
- * against a stored checkpoint.
+ * Asserts that verification refuses every change of export lines that is made without the keys. The lines are changed
+ * as text and verified against a stored checkpoint.
  */
 
 const chain = makeChain()
@@ -33,10 +33,13 @@ const LINES = chain.lines.map((line) => JSON.stringify(line))
 const KEPT = chain.checkpoint()
 const findKey = makeFindKey(chain)
 const stepOf = (line: string) => verifyEntry(parseEntryLine(line), findKey, providers).step
-/** Cache of the unchanged lines' steps: a tampered ledger shares nearly all lines with the original. */
+/**
+ * Parsed steps of the unchanged lines. Nearly all lines of a tampered ledger are the same, so they need not be parsed
+ * again.
+ */
 const STEPS = new Map(LINES.map((line) => [line, stepOf(line)]))
 
-/** Returns if the lines are a valid ledger. Throws ProofError otherwise. */
+/** Returns if the lines are a valid ledger. Otherwise it throws ProofError. */
 function verifyLines(lines: readonly string[], kept = [KEPT]): void {
   const verifier = new LedgerVerifier(providers, { storedCheckpoints: kept })
   for (const line of lines) verifier.append(STEPS.get(line) ?? stepOf(line))
@@ -83,7 +86,7 @@ test('any byte replaced, removed or inserted is found, unless the line still say
   )
 })
 
-/** Lines that are no text or no JSON are refused by their parser. */
+/** Asserts that the changed line is found. A line that is not a text or not JSON is refused by the parser. */
 function assertChangeFound(index: number, text: () => string): void {
   let line: string
   try {
@@ -120,7 +123,7 @@ test('any member of any line that is removed, added or replaced is found', () =>
   )
 })
 
-/** The line and its documents without null members: null means the same as absent there. */
+/** Returns the line and its documents without null members, because null means the same as absent in them. */
 function meaningOf(text: string): object {
   const line = JSON.parse(text)
   const documents = Array.isArray(line.documents) ? line.documents.map(withoutNulls) : line.documents

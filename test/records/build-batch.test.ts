@@ -25,7 +25,7 @@ const about = {
 const json = fc.jsonValue({ maxDepth: 2 })
 const object = fc.dictionary(fc.string({ maxLength: 8 }), json, { maxKeys: 4 })
 const samples = samplesOfItem({ agents: [agents[0]!, agents[1]!], records: [parents[0]!, parents[1]!] })
-// An agent's signature has a new salt each time, which does not change the request.
+// Salts are left out: an agent's signature has a new salt each time, but the request stays the same.
 const { salt: _, ...others } = samples
 const members = {
   ...mapValues(others, (values) => fc.constantFrom(...(values as readonly unknown[]))),
@@ -45,7 +45,7 @@ function mapValues<T>(
   return Object.fromEntries(Object.entries(of).map(([name, values]) => [name, made(values)]))
 }
 const item = fc.record(members, { requiredKeys: ['type', 'payload'] })
-// The first item has no earlier item as a parent.
+// The first item cannot have an earlier item as its parent.
 const batch = fc
   .array(item, { minLength: 1, maxLength: 140 })
   .map(([first, ...items]) => [

@@ -29,7 +29,7 @@ test('a token is a request that AWS signs: for the host, the login, 15 minutes, 
   assert.equal(query.get('X-Amz-Signature'), signatureOf(token))
 })
 
-/** AWS Signature Version 4, "Authenticating requests: using query parameters", implemented from the specification. */
+/** Computes AWS Signature Version 4, "Authenticating requests: using query parameters", from the specification. */
 function signatureOf(url: URL): string {
   const query = [...url.searchParams].filter(([name]) => name !== 'X-Amz-Signature')
   const encoded = query.map((pair) => pair.map(encodeURIComponent).join('=')).sort()

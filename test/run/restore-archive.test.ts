@@ -88,7 +88,7 @@ async function fill(app: GatedApp): Promise<void> {
   const agent = app.ledger.agent.id
   const known = { agents: [agent, agent], records: [parent, parent] } as const
   const { body, headers } = fullRecord(known)
-  // An archive contains everything that is signed.
+  // Only signed members are used, because an archive contains only those.
   const unsigned = { metadata: undefined, subject: undefined }
   await app.notarize({ ...body, ...unsigned }, { headers })
   await app.notarize({ ...body, ...unsigned, type: 'task/1' }, { headers })
@@ -274,7 +274,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   })
 })
 
-/** Makes a small ledger, archived in two prefixes. `between`: work between the two. */
+/** Makes a small ledger that is archived in two steps. `between`: work between the two. */
 async function archived(t: TestContext, between = async (_: TestApp) => {}) {
   const app = await buildTestApp(t)
   const archiver = await openArchiver(t, app)
@@ -298,7 +298,7 @@ async function ledgersOf(sql: pg.Client): Promise<unknown[]> {
 
 test('a ledger comes back that threads verify, because it is large', async (t) => {
   const { copy } = await archived(t, async (app) => {
-    // 5 MB of payloads that do not compress.
+    // The payloads are 5 MB that do not compress.
     for (let batch = 0; batch < 3; batch++)
       await post(app, '/v1/records/batch', {
         records: Array.from({ length: 60 }, () => genericBody({ text: randomBytes(15_000).toString('hex') })),

@@ -17,8 +17,8 @@ import { fillLedger, OWN_KINDS } from '../helpers/full-ledger.ts'
 import { buildGatedApp } from '../helpers/gated-app.ts'
 
 /**
- * Columns that an archive does not restore. All other columns of a ledger's rows must be equal, so a new column must
- * be restored or listed here.
+ * Columns that an archive does not restore. All other columns of a ledger's rows must be equal after a restore. So a
+ * new column must be restored or listed here.
  */
 const NOT_RESTORED: Readonly<Record<string, string>> = {
   'api_key_secrets.*': 'secrets are nowhere else',
@@ -56,7 +56,7 @@ const NOT_RESTORED: Readonly<Record<string, string>> = {
   'webhook_deliveries.*': 'who is told from now on',
 }
 
-/** Tables of peers: a ledger with peers can only be restored from a backup. */
+/** Tables of peers are left out, because a ledger with peers can only be restored from a backup. */
 const OF_PEERS = /^(peers|peer_.*|shared_records|received_.*|remote_records|offers)$/
 
 /** Conditions for tables of which only some rows are compared. */
@@ -126,7 +126,6 @@ test('a ledger with every kind of entry and every member of records is its sourc
   assert.deepEqual(await recordsOfChunks(restored, app.ledgerId), await recordsOfChunks(source, app.ledgerId))
 })
 
-/** Records of batches, without unsigned members. */
 async function recordsOfChunks(db: pg.Client, ledgerId: Uuid) {
   const { rows } = await db.query<{ content: Buffer; count: number }>(
     'select content, count from tallystick.batch_chunks where ledger_id = $1 order by seq, chunk',

@@ -35,7 +35,7 @@ test('Ctrl-C waits for no drain', async (t) => {
   assert.equal(await exitCodeOf(child), 0)
 })
 
-/** Command lines of a user. `NODE` and `CODE` are variables. */
+/** Command lines that a user may type. `NODE` and `CODE` are variables. */
 const RUN = '"$NODE" --input-type=module --eval "$CODE"'
 const inTerminal = (script: string) => ['script', '-qfec', script, '/dev/null']
 for (const [name, command, isIgnored] of [
@@ -64,7 +64,7 @@ for (const [name, command, isIgnored] of [
   })
 }
 
-/** Service that writes its pid into a folder, and a note when it was closed. */
+/** A service that writes its pid into a folder, and writes a file when it was closed. */
 const NAMED = `
   import { renameSync, writeFileSync } from 'node:fs'
   import { runProcess } from '${new URL('../../src/run/run-process.ts', import.meta.url)}'
@@ -127,7 +127,7 @@ async function running(child: ChildProcess): Promise<void> {
 const LINES = 20_000
 const srcOf = (path: string) => new URL(`../../src/${path}`, import.meta.url)
 
-/** Service that logs 20 MB at once, and one more line when it is closed. */
+/** A service that logs 20 MB at once, and one more line when it is closed. */
 const TALKING = `
   import { runProcess } from '${srcOf('run/run-process.ts')}'
   import { openLog } from '${srcOf('observe/log.ts')}'

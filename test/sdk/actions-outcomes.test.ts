@@ -17,7 +17,7 @@ type Case = (run: Run, actions: Actions) => unknown
 
 const LATE = new RangeError('late')
 
-/** Each case of the table as code. A name may have a variant after a colon. */
+/** The cases of the table as code. A name may have a variant after a colon. */
 const CASES: Readonly<Record<string, Case>> = {
   returns: (run) => run(() => 'done'),
   'returns-nothing': (run) => run(() => undefined),
@@ -211,7 +211,7 @@ test('an action ends as its deed does', async (t) => {
   await t.test('in each case of the table', async () => {
     const actions = new Actions({ tallystick: client })
     for (const [name, happens] of Object.entries(CASES)) {
-      // The root of a part ends before the part. Every other action here is a root.
+      // In this case the root ends before its part. In all other cases the action is a root.
       const parent =
         name === 'root-ends-first' ? actions.begin({ kind: 'agent', name: 'its root' }) : undefined
       const run: Run = (deed) => actions.run({ kind: 'tool', name, parent }, deed)
@@ -313,8 +313,8 @@ test('an action ends as its deed does', async (t) => {
 })
 
 /**
- * Actions whose records stay in memory. `ends`: outcomes so far. `answer`: acknowledges all records that callers wait
- * for.
+ * Makes actions whose records stay in memory. `ends`: outcomes so far. `answer`: acknowledges all records that
+ * callers wait for.
  */
 function inMemory(options: ActionsOptions) {
   const records: { payload: Record<string, unknown>; options: RecordOptions }[] = []

@@ -29,7 +29,7 @@ test('actions', async (t) => {
       const run = actions.begin({ kind: 'other', name: 'strange \u0000' })
       for (const value of strange)
         await actions.run({ kind: 'tool', name: 'read', arguments: value, parent: run }, () => value)
-      // A row of node:sqlite.
+      // An object like a row of node:sqlite, which has no prototype.
       const row = Object.assign(Object.create(null), { cents: 1n })
       await actions.run(
         { kind: 'tool', name: 'read', arguments: { b: 1, a: [null] }, parent: run },

@@ -4,7 +4,7 @@ import type { Test } from '../helpers/app.ts'
 
 /**
  * Fault of a write: the bytes that the client receives, and how the connection ends. `forwards`: the server receives
- * the request first.
+ * the request before the fault.
  */
 export type AnswerFault = {
   readonly forwards: boolean
@@ -14,7 +14,9 @@ export type AnswerFault = {
 
 export type AnsweringProxy = {
   readonly url: string
-  /** Applies the faults to the next `times` requests: each fault once, then the last one repeatedly. */
+  /**
+   * Applies the faults to the next `times` requests: each fault once, then the last fault to the remaining requests.
+   */
   fail(faults: AnswerFault | readonly AnswerFault[], times: number): void
   /** Idempotency keys of the writes since the last `fail`. */
   readonly keys: (string | null)[]
@@ -22,7 +24,7 @@ export type AnsweringProxy = {
 
 const HEAD_END = '\r\n\r\n'
 
-/** Starts a proxy that forwards requests, and can answer in the server's place below HTTP. */
+/** Starts a proxy that forwards requests. It can also answer instead of the server, with any bytes. */
 export async function startAnsweringProxy(t: Test, target: string): Promise<AnsweringProxy> {
   const sockets = new Set<Socket>()
   let faults: readonly AnswerFault[] = []

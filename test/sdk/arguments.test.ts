@@ -75,7 +75,7 @@ test('ids are data: none reaches another address', async (t) => {
   const server = await startHostile(t, (response) => sendJson(response, {}))
   await server.client().records.get('../ledger?x=1#y')
   await server.client({ baseUrl: `${server.baseUrl}/behind/` }).records.get('a/b')
-  // A path of two slashes would be a separate URL, and the key would be sent to a host named v1.
+  // A path that begins with two slashes would be read as a host, and the key would be sent to a host named v1.
   await server.client({ baseUrl: `${server.baseUrl}//`, retries: { retriesMax: 0 } }).records.get('c')
   assert.deepEqual(
     server.requests.map(({ url }) => url),

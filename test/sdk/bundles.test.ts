@@ -16,7 +16,7 @@ const chain = makeChain()
 const line = chain.notarize()
 const record = { ...recordOf(chain, line), erasure: null, gated: null }
 
-/** Bundles of a server with the given answers. By default it answers truthfully about the chain. */
+/** Makes bundles of a server with the given answers. By default the server answers truthfully about the chain. */
 function bundlesOf(
   records: object = {},
   entries: object = {},
@@ -65,7 +65,7 @@ test('rotations are found between entries that agents signed, whose proofs name 
       if (who === 'A') chain.notarize({}, undefined, undefined, own)
       else if (who === 'S') chain.notarize()
       else chain.rotateServerKey()
-      // An agent's entry is verified by its registration, which the first key signed.
+      // An agent's entry needs the registration of the agent's key. The first server key signed the registration.
       serverKeys.push(who === 'A' ? 0 : rotations)
       if (who === 'R') rotations++
     }
@@ -85,7 +85,7 @@ test('rotations are found between entries that agents signed, whose proofs name 
     }
     const to = chain.lines.length - 1
     const lines = await read(bundlesOf({}, entries, { listSigningKeys }).range(to, to))
-    // Behind the last entry that the server signed, its keys do not matter.
+    // Rotations behind the last entry that the server signed are not needed.
     const last = chain.lines.findLastIndex(({ signer }) => signer === undefined)
     const always = pattern.endsWith('A') ? [0, registration.seq, to] : [0, to]
     const isNeeded = ({ kind, seq }: TestLine) => kind === 'server-key-rotated' && seq < last
@@ -140,7 +140,9 @@ test('a server that answers nonsense is said to be wrong', async () => {
       },
     },
   )
-  await assert.rejects(read(lacking.record(record.id)), /the server has no entry \d+/) // Two alternating keys, although a replaced key never returns: the search for rotations would never end.
+  await assert.rejects(read(lacking.record(record.id)), /the server has no entry \d+/)
+  // The server alternates two keys, although a replaced key never returns. So the search for rotations would not end by
+  // itself.
   let asked = 0
   const proof = async (seq: number) => {
     asked++

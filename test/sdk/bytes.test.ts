@@ -6,7 +6,6 @@ import { agentSigner, makePrivateKey } from '../../sdk/signing/index.ts'
 import { sendJson, startHostile } from './hostile-server.ts'
 import { makeEndpoint } from './webhook-sender.ts'
 
-/** The same bytes in the types of runtimes and frameworks. */
 const KINDS: Readonly<Record<string, (bytes: Buffer) => Bytes>> = {
   Buffer: (bytes) => bytes,
   'Buffer of a pool': (bytes) => Buffer.concat([Buffer.from('x'), bytes]).subarray(1),
@@ -74,7 +73,7 @@ test('what is verified is what is parsed, also if the memory is written anew mea
 
 const noteKey = 'x'
 const record = { keys: [] } as never
-/** Functions of the package that take bytes. Each must refuse these for their content, not their type. */
+/** Functions of the package that take bytes. Each must refuse the bytes for their content, not for their type. */
 const TAKERS: Readonly<Record<string, (given: never) => unknown>> = {
   'verify.receipt': (given) => verify.receipt(given, { noteKey }),
   'verify.consistencyReceipt': (given) => verify.consistencyReceipt(given, { from: '', noteKey }),

@@ -171,7 +171,7 @@ test('of an error the record has the class and the digest of the text', () => {
   assert.deepEqual(thrown(gone), { errorDigest: { of: 'none', why: 'unreadable' } })
 })
 
-/** Values with few leaves, so that two values are often equal or differ only in a type. */
+/** Generates values with few different leaves, so that two values are often equal or differ only in a type. */
 const { value: anything } = fc.letrec((tie) => {
   const leaf = fc.constantFrom<unknown>(
     ...[null, undefined, true, 0, -0, 1, Number.NaN, 1n, '', '0', '1', 'null', '\ud800', '\udfff', '\ufffd'],
@@ -223,7 +223,7 @@ test('two values have the same digest if and only if they are the same', () => {
 
 const URL_TEXT = Symbol('url')
 
-/** Normalizes a value for comparison by node:util: no undefined members, one class of bytes, URLs as texts. */
+/** Normalizes a value, so that node:util can compare it: no undefined members, one class of bytes, URLs as texts. */
 function plain(value: unknown): unknown {
   if (value instanceof Map) return new Map(Array.from(value, ([key, member]) => [plain(key), plain(member)]))
   if (value instanceof Set) return new Set(Array.from(value, plain))

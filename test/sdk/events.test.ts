@@ -101,7 +101,7 @@ test('through a network that breaks, a tail tells each event once, in order', as
   const tail = follow(t, sdk.client({ baseUrl: proxy.url }), { from: 'beginning' })
   const ids: string[] = []
   for (let n = 0; n < 60; n++) {
-    // Somewhere in an event or in the head of an answer.
+    // Cuts somewhere in an event or in the head of an answer.
     if (n % 4 === 0) proxy.cutAfter({ toClient: 200 + Math.floor(Math.random() * 3_000) })
     if (n === 30) proxy.refuse()
     ids.push((await client.records.notarize({ payload: { n } })).id)
@@ -126,7 +126,7 @@ test('over restarts of the server a tail misses nothing, from the moment when it
   let server = first
   for (let restarts = 0; restarts < 3; restarts++) {
     await server.close()
-    // A missing server is not reported. The first time, no event has been received yet.
+    // `tail` does not report a server that is away. The first time it is away, no event has been received yet.
     await append()
     await sleep(restarts * 300)
     server = await startServer(testConfig(app.database.apiUrl, { TALLYSTICK_PORT: port }))
@@ -161,7 +161,8 @@ test('a tail comes back as often as it takes, behind what it was told, once the 
   const asked = server.requests.map(({ url }) => new URL(url, 'http://x').searchParams)
   for (const [i, query] of asked.entries()) {
     assert.deepEqual([query.get('events'), query.get('types')], ['record.recorded', 'a,b/1'])
-    // The cursor of the attempt before: its event, or its start. If it was refused, that of the attempt before it.
+    // The cursor is that of the attempt before: its event, or where it began. If the attempt before was refused, the
+    // cursor is that of the one before it.
     const before = i % 3 === 2 ? i - 1 : i
     assert.equal(query.get('cursor'), i === 0 ? null : before % 3 === 0 ? `later${before}` : `c${before}`)
   }

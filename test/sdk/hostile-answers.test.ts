@@ -146,7 +146,7 @@ test('nobody sleeps for as long as a server may ask', async (t) => {
     assert.ok(Date.now() - before < 1_000)
     assert.equal(server.requests.length, 1)
   }
-  // A meaningless value is ignored.
+  // A value of Retry-After without a meaning is ignored.
   for (const retryAfter of ['soon', '-1', '1e9', '', '0']) {
     const server = await busy(t, retryAfter)
     await failureOf(server.client().records.notarize(PAYLOAD), UnavailableError, /overloaded/)

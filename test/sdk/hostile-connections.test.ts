@@ -18,7 +18,7 @@ test('a refused connection is tried again, and says what to look at', async () =
     ConnectionError,
     /no connection \(ECONNREFUSED\); is the server running, and is the address right\?$/,
   )
-  // Nothing was sent, so the outcome is known.
+  // The request was not sent, so the outcome is known.
   assert.deepEqual([error.retryable, error.idempotencyKey], [true, null])
 })
 
@@ -96,7 +96,7 @@ test('an answer that is cut off is no answer', async (t) => {
   await failureOf(cut.client().ledger.get(), ConnectionError, /the connection broke/)
   assert.equal(cut.requests.length, TRIES)
   const { client } = await startRaw(t, (socket) => {
-    // Without a length, the answer ends with the connection.
+    // Because the answer has no length, it ends with the connection.
     socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{"id":"led_')
   })
   await failureOf(client().ledger.get(), UnexpectedAnswerError, /answered with invalid JSON/)
@@ -150,7 +150,8 @@ test('a signal stops a call at every moment, with its own reason', async (t) => 
     await assert.rejects(server.client().ledger.get({ signal: AbortSignal.abort(reason) }), isReason)
     assert.equal(server.requests.length, 0)
     const before = Date.now()
-    // Also for a call without retries: the reason comes from the signal, not from the waiting.
+    // A call without retries gives the same reason, because the reason comes from the signal and not from the
+    // waiting.
     const retriesMax = moment === 'before it is tried again' ? 1 : 0
     const call = server.client().records.notarize(PAYLOAD, { signal: stop.signal, retriesMax })
     await assert.rejects(call, isReason, moment)

@@ -13,7 +13,7 @@ export const API_KEY = 'tly_hostile0secret'
 
 export type Hostile = {
   readonly baseUrl: string
-  /** Complete requests so far. */
+  /** Complete requests that arrived so far. */
   readonly requests: {
     readonly method: string
     readonly url: string
@@ -24,7 +24,6 @@ export type Hostile = {
 
 type Answer = (response: ServerResponse, attempt: number) => void
 
-/** Starts a server whose answers come from the test. */
 export async function startHostile(t: TestContext, answer: Answer): Promise<Hostile> {
   const requests: Hostile['requests'] = []
   const server = createServer((request, response) => {
@@ -43,7 +42,7 @@ export async function startHostile(t: TestContext, answer: Answer): Promise<Host
   return { requests, ...clientsOf((server.address() as AddressInfo).port) }
 }
 
-/** The same below HTTP. `sockets`: open connections. */
+/** Like `startHostile`, but the test writes the bytes itself. `sockets`: open connections. */
 export async function startRaw(
   t: TestContext,
   connected: (socket: Socket) => void,
@@ -96,7 +95,7 @@ export function sendJson(response: ServerResponse, value: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value))
 }
 
-/** Returns the error of the call. Asserts that it is of this library, matches `says` and contains no API key. */
+/** Returns the error of the call. Asserts that the error is of this library, matches `says` and contains no API key. */
 export async function failureOf<Kind extends TallystickError>(
   call: Promise<unknown>,
   Kind: abstract new (...args: never[]) => Kind,

@@ -16,7 +16,7 @@ import { numbers, QUICK, recordedNumbers } from './notarizer-set-up.ts'
 import { sharedSdk } from './set-up.ts'
 import { namesIn } from './spool-set-up.ts'
 
-/** Small batches, so that a fault affects some of many. */
+/** Batches are small, so that a fault affects only some of them. */
 const SMALL = { ...QUICK, recordsPerBatchMax: 7, timeoutMs: 300 }
 
 async function recordAll(ledger: Notarizer<AnyTypes>, group: string, count: number): Promise<void> {
@@ -101,9 +101,9 @@ test('whatever becomes of requests and answers, every record is there once, and 
         },
       }).notarizer(SMALL)
       await recordAll(ledger, 'garbage', 200)
-      // Most of these faults look as if only people could fix them.
+      // Flushes until nothing is buffered, because most of these faults look as if only an operator could mend them.
       while (ledger.stats.buffered > 0) await ledger.flush().catch(() => {})
-      // The second 404 answered a request without records. A busy machine may add a timeout.
+      // The second 404 answered a request without records, so it does not count. A busy machine may add a timeout.
       assert.ok(ledger.stats.failures >= garbage.length * 2 - 1, `${ledger.stats.failures} failures`)
       assert.deepEqual(await recordedNumbers(app, 'garbage'), numbers(200))
     },

@@ -11,20 +11,20 @@ import { runs } from '../helpers/runs.ts'
 import { PROBLEM } from './spool-set-up.ts'
 
 /*
- * Model of a ledger with idempotency keys, a refusing firewall before it, and a disk. The process ends at any step,
- * and another one continues.
+ * Model of a ledger with idempotency keys, a firewall in front of it, and a disk. The process may end at any step,
+ * and another process continues.
  */
 
 type World = {
   readonly records: number
-  /** Records that the firewall refuses, and with what status. */
+  /** Records that the firewall refuses. `status`: its answer. */
   readonly poisoned: readonly number[]
   readonly status: number
-  /** Number of the request from which on the firewall refuses none. */
+  /** Number of the request from which on the firewall refuses no record. */
   readonly mendedAt?: number
-  /** True: the firewall refuses the answer, so the server has written the records. */
+  /** True: the firewall refuses the answer instead of the request, so the server has written the records. */
   readonly isLate: boolean
-  /** Longest body that passes, and the status of longer ones. */
+  /** Length of the longest body that passes. `sizeStatus`: the answer to longer bodies. */
   readonly bytesMax: number
   readonly sizeStatus: number
   readonly invalid: readonly number[]
@@ -161,7 +161,8 @@ test('whichever records are refused before the server, by whatever status, and w
       for (let i = 0; i < world.records; i++) {
         const isWritten = written.includes(i)
         assert.ok(isWritten || aside.has(i), `${i} is lost`)
-        // An outage during three attempts proves nothing, and neither does a firewall that refuses answers.
+        // Here good records may look bad: because of an outage during three attempts, or because the firewall refuses
+        // answers. So these worlds are not checked further.
         if (world.isLate || world.bytesMax === 110) continue
         const isBad = world.poisoned.includes(i) || world.invalid.includes(i)
         assert.equal(isWritten, !isBad, `${i} is ${isWritten ? '' : 'not '}written`)

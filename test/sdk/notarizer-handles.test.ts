@@ -16,7 +16,7 @@ import { until } from '../helpers/wait.ts'
 import { numbers, QUICK, recordsOfGroup } from './notarizer-set-up.ts'
 import { sharedSdk } from './set-up.ts'
 
-/** Returns `i` of each record of a group, and of its parent. */
+/** Returns the numbers `i` of each record of a group and of its parent. */
 async function lineage(app: Pick<TestApp, 'sql' | 'ledgerId'>, group: string) {
   const records = await recordsOfGroup(app, group)
   const numberOf = new Map(records.map(({ recordId, payload }) => [recordId, payload.i as number]))

@@ -2,7 +2,7 @@ import type { NotarizerOptions } from '../../sdk/notarizer/options.ts'
 import type { TestApp } from '../helpers/app.ts'
 import { listStoredRecords } from '../helpers/batch-records.ts'
 
-/** Quick retries, and no callback that writes to the console. */
+/** Options with quick retries, and with callbacks that write nothing to the console. */
 export const QUICK: NotarizerOptions = {
   lingerMs: 1,
   delayMsMin: 1,
@@ -16,7 +16,7 @@ export async function recordsOfGroup(app: Pick<TestApp, 'sql' | 'ledgerId'>, gro
   return (await listStoredRecords(app)).filter(({ payload }) => payload.group === group)
 }
 
-/** Member `i` of the group's payloads, in chain order. */
+/** Returns the member `i` of the group's payloads, in chain order. */
 export async function recordedNumbers(
   app: Pick<TestApp, 'sql' | 'ledgerId'>,
   group: string,

@@ -26,7 +26,7 @@ test('the notarizer', async (t) => {
     const batches: RecordedBatch[] = []
     const ledger = tallystick.notarizer({
       ...QUICK,
-      // No attempt may time out here, and a batch of 1000 takes seconds on a busy machine.
+      // No attempt may time out here, because a batch of 1,000 takes seconds on a busy machine.
       timeoutMs: 60_000,
       onRecorded: (batch) => void batches.push(batch),
     })

@@ -8,7 +8,7 @@ import { QUICK_RETRIES } from './quick-retries.ts'
 import { sharedSdk } from './set-up.ts'
 
 const PAGE = new URL('../../docs/reference/client-outcomes.md', import.meta.url)
-/** One retry tests as much as five. */
+/** One retry is enough for these tests. */
 const RETRIES = { ...QUICK_RETRIES, retriesMax: 1 }
 const TRIES = 2
 
@@ -24,7 +24,7 @@ const ROWS: readonly Row[] = [
 
 test('the page knows every status that RFC 9110 or a known proxy gives a meaning', () => {
   assert.ok(ROWS.length >= 80, `${ROWS.length} rows`)
-  // Registered by IANA, from 200 on.
+  // Statuses from 200 on that IANA has registered.
   const registered = [
     ...[200, 201, 202, 203, 204, 205, 206, 207, 208, 226, 300, 301, 302, 303, 304, 305, 307, 308],
     ...[400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417, 421, 422],
@@ -42,14 +42,14 @@ test('each status: the record is there once, whatever a proxy answered for a ser
   for (const { status, again, nothingDone } of ROWS) {
     const fault = pageOf(status, !nothingDone)
     const { error, tries } = await world.write(`lasting ${status}`, fault, TRIES)
-    // fetch does not return a 407, and gives no reason.
+    // fetch fails for a 407 without giving the reason.
     if (status === 407) {
       assert.match(error.message, /requires authentication/)
       continue
     }
     assert.ok(error instanceof UnexpectedAnswerError, `${status}: ${error}`)
     const found = { status: error.status, again: error.retryable, nothingDone: error.nothingDone, tries }
-    // fetch itself repeats a 421 on another connection (RFC 9110 §15.5.20).
+    // fetch itself sends a request again after a 421, on another connection (RFC 9110 §15.5.20).
     const expected = again ? TRIES : status === 421 ? 2 : 1
     assert.deepEqual(found, { status, again, nothingDone, tries: expected })
     // The client retries a temporary status, and the caller gets no error.
@@ -83,7 +83,7 @@ const BROKEN: Readonly<Record<string, string>> = {
   'a status beyond 599': 'HTTP/1.1 999 X\r\ncontent-length: 0\r\n\r\n',
 }
 
-/** Complete answers that the server never gives. A retry is useless. */
+/** Complete answers that the server never gives. They come from something else, so a retry is useless. */
 const FOREIGN: Readonly<Record<string, string>> = {
   'no content type': `HTTP/1.1 201 Created\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
   'a type that begins alike': `HTTP/1.1 201 Created\r\ncontent-type: application/jsonp\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
@@ -130,7 +130,7 @@ test('what was perhaps done stays in doubt, whatever the next attempts meet', as
       error.message,
       new RegExp(`${code}.*an earlier attempt had no answer; it is unknown whether it was written`),
     )
-    // Without the lost attempt before it, the refusal is certain.
+    // Here no attempt was lost before, so the refusal is certain.
     const { error: alone } = await world.write(`only ${code}`, refusal, TRIES)
     assert.ok(alone instanceof ApiError)
   }
@@ -186,7 +186,7 @@ test('a call that takes no key is repeated only where nothing was done', async (
   assert.match(lost.error!.message, /check before you repeat it/)
 })
 
-/** Starts a ledger behind a proxy that can answer for it. */
+/** Starts a ledger behind a proxy that can answer instead of it. */
 async function startWorld(t: Parameters<typeof startAnsweringProxy>[0]) {
   const sdk = await sharedSdk()
   const proxy = await startAnsweringProxy(t, sdk.baseUrl)
@@ -205,8 +205,8 @@ async function startWorld(t: Parameters<typeof startAnsweringProxy>[0]) {
 }
 
 /**
- * Writes a record like an application that repeats the call as the error says, until it is written. Returns the error
- * of the first call.
+ * Writes a record as an application does that repeats the call, if the error says so, until the record is written.
+ * Returns the error of the first call.
  */
 function write(proxy: AnsweringProxy, { records }: Tallystick, meant: string[]) {
   return async (mark: string, fault: AnswerFault | readonly AnswerFault[], times: number) => {
@@ -229,7 +229,7 @@ function write(proxy: AnsweringProxy, { records }: Tallystick, meant: string[]) 
   }
 }
 
-/** A page, as proxies answer. */
+/** Returns a fault that answers with a page, as proxies do. */
 function pageOf(status: number, forwards: boolean): AnswerFault {
   const hasBody = ![204, 205, 304].includes(status)
   const location = status >= 300 && status < 400 && status !== 304 ? 'location: /elsewhere\r\n' : ''

@@ -7,7 +7,7 @@ import { piecesOf, plain } from '../../sdk/plain.ts'
 import { hasHidden, quoted } from '../../src/proof/quoted.ts'
 import { runs } from '../helpers/runs.ts'
 
-/* Hidden and bidirectional characters. python/tests/test_text.py uses the same vectors. */
+/* Vectors of hidden and bidirectional characters. python/tests/test_text.py uses the same file. */
 
 const VECTORS = JSON.parse(readFileSync(join(import.meta.dirname, '../vectors/hidden.json'), 'utf8')) as {
   readonly hidden: readonly string[]

@@ -20,7 +20,10 @@ import { openTestWorker } from '../helpers/test-worker.ts'
 import { until } from '../helpers/wait.ts'
 import { setUpSdk } from './set-up.ts'
 
-/** Operations without a method. All others of /openapi.json are called below, so that no new route is forgotten. */
+/**
+ * Operations for which the SDK has no method. All other operations of /openapi.json are called below, so that no new
+ * route is forgotten.
+ */
 const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   postTraces: 'exporters of OpenTelemetry send it',
   postLogs: 'exporters of OpenTelemetry send it',
@@ -37,7 +40,7 @@ const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   getDocsScalarJs: 'for people',
 }
 
-/** Identity of a peer that exists only as a row. */
+/** Identity of a peer. The peer exists only as a row. */
 const IDENTITY = {
   ledger: `led_${'0'.repeat(26)}`,
   url: 'https://other.example',
@@ -441,7 +444,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual(await peers.forks(peer).toArray(5), [])
     const { sent, reasons } = await peers.reconciliation(peer)
     assert.deepEqual([sent.entries, sent.inFlight, reasons], [1, 1, ['not_asked']])
-    // No worker runs in this test, so the peer is not asked.
+    // No worker runs in this test, so the peer gets no request.
     assert.deepEqual((await peers.reconcile(peer)).reasons, ['not_asked'])
   })
 
@@ -507,7 +510,7 @@ test('every operation of the server has a method that calls it', async (t) => {
   assert.deepEqual([...called, ...Object.keys(NOT_OF_THE_SDK)].sort(), all.sort())
 })
 
-/** Returns the operation of a request: the matching path with the fewest parameters. */
+/** Returns the operation of a request. Of several matching paths, it is the one with the fewest parameters. */
 function operationOf(method: string, pathname: string): string {
   const matches = Object.entries(operations).filter(([, operation]) => {
     const pattern = operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 
-/** Verifiers by the features of a runtime. */
+/** The features of each runtime, by the name of the verifier that it uses. */
 export const RUNTIMES = {
   'with node:crypto': {},
   'with WebCrypto': { node: false },
@@ -12,7 +12,7 @@ type Runtime = { readonly node?: boolean; readonly web?: boolean }
 const { getBuiltinModule } = process
 const { crypto } = globalThis
 
-/** Hides features that another runtime lacks, until the test ends. */
+/** Hides the features that the given runtime lacks, until the test ends. */
 export function pretend(t: TestContext, { node = true, web = true }: Runtime): void {
   t.after(() => {
     process.getBuiltinModule = getBuiltinModule

@@ -15,7 +15,6 @@ const keys = chain.keys() as PublishedKey[]
 const VALID_UNTIL = '2026-12-01T00:00:00.000Z'
 const NOW = new Date('2026-11-21T00:00:00.000Z')
 
-/** Makes a record up to its verdict. */
 function judged(verdict: 'accept' | 'reject', signal: object) {
   const gated = makeGated(chain)
   gated.activate()

@@ -24,7 +24,7 @@ type Case = {
   readonly envelope: string
 }
 
-/** Made by the Python package (python/tests/agent_statements.py). */
+/** Vectors made by the Python package (python/tests/agent_statements.py). */
 const vectors = JSON.parse(
   readFileSync(new URL('../vectors/agent-statements.json', import.meta.url), 'utf8'),
 ) as {
@@ -67,7 +67,7 @@ function unsignedOf({ body, gated, step, record, traceparent }: Case): Unsigned 
   return ofRecord(body, { gated: gated!, digest: typeDigest }, { nowMs, traceparent })
 }
 
-/** Replaces randomness by that of the vectors: the first bytes of SHA-256 of 0, 1, 2 and so on. */
+/** Replaces random bytes by those of the vectors: the first bytes of SHA-256 of 0, 1, 2 and so on. */
 function drawKnown(t: TestContext): void {
   let count = 0
   t.mock.method(globalThis.crypto, 'getRandomValues', (into: Uint8Array) => {

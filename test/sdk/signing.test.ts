@@ -71,7 +71,7 @@ test('an agent that requires its own signature lives a gated life, and a peer of
   const bundle = await verify.bundle(texts.join(''), {
     noteKey: (await manager.ledger.get()).noteVerifierKey,
   })
-  // All except the two verifications, which the worker signs.
+  // The agents signed all entries except the two verifications, which the worker signed.
   assert.deepEqual([bundle.entries, bundle.agentSigned], [9, 7])
   const { keys } = await manager.keyDocument()
   const [own] = await manager.agents.listSigningKeys(agents.principal.id).toArray(1)

@@ -1,4 +1,4 @@
-/* A process with a spool, for tests that need two. Usage: spool-child.ts DIRECTORY hold | full */
+/* Process with a spool, for tests that need two processes. Usage: spool-child.ts DIRECTORY hold | full */
 import { openSpool } from '../../sdk/node/spool.ts'
 import { begin, item } from './spool-set-up.ts'
 
@@ -10,7 +10,7 @@ if (what === 'hold') {
   process.stdout.write('held\n')
   setInterval(() => {}, 1_000)
 } else {
-  // Sent at the limit of the file size. By default it ends the process.
+  // The kernel sends this signal at the limit of the file size. By default it ends the process.
   process.on('SIGXFSZ', () => {})
   let taken = 1
   let message = ''

@@ -11,7 +11,7 @@ export function item(i: number, tag?: string): MeasuredItem {
   return makeItem({ i }, { tag }, 0)
 }
 
-/** File names in a spool, without its reserve. */
+/** Returns the names of the files in a spool, without its reserve. */
 export function namesIn(directory: string): string[] {
   return readdirSync(directory)
     .filter((name) => !/^reserve\.\d$/.test(name))
@@ -30,7 +30,7 @@ export function recoverAll(spool: Spool): readonly SpooledBatch[] {
   return batches
 }
 
-/** Returns the key of each segment, and the member `i` of its items. */
+/** Returns each segment's key, and the member `i` of the segment's items. */
 export async function contents(batch: SpooledBatch): Promise<[string, number[]][]> {
   const segments = await batch.read()
   return segments.map(({ idempotencyKey, items }) => [

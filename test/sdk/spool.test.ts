@@ -214,7 +214,7 @@ test('where nothing can be written, nothing is taken, and SpoolError says why', 
 
 test('a disk that fills up takes no half records, and the next batch begins where there is room', async (t) => {
   const { directory } = temporaryFiles(t)
-  // A limit of the file size simulates a full disk: the last write is partial there too.
+  // A limit of the file size simulates a full disk, because the last write is partial in both cases.
   const child = spawn('sh', [
     '-c',
     `ulimit -f 32; exec "$0" "$1" "$2" full`,
@@ -294,7 +294,7 @@ test('a process that lost the lock while it stood still takes nothing more, and 
   const batch = begin(spool, [item(0)])
   const foreign = JSON.stringify({ token: 'x', pid: 1, place: 'elsewhere', startedAtMs: 1 })
   write('lock', foreign)
-  // Blocks the thread, so that the timer that refreshes the lock cannot run either.
+  // Blocks the thread, so that the timer that refreshes the lock cannot run.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120)
   assert.throws(() => batch.append(item(1), 1), { name: 'SpoolError', message: /another process has taken/ })
   assert.throws(() => begin(spool, [item(1)]), SpoolError)

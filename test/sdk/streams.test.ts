@@ -98,7 +98,7 @@ test('an entry stream that gets no further ends with the last error', async (t) 
 test('an entry stream that comes further each time is never given up', async (t) => {
   const server = await startHostile(t, (response, attempt) => {
     const line = `{"seq":${attempt - 1}}\n`
-    // With a length, so that an earlier end is an error.
+    // The answer has a length, so that an earlier end is an error.
     response
       .writeHead(200, { ...NDJSON, 'content-length': attempt <= 2 * TRIES ? 100 : line.length })
       .write(line)

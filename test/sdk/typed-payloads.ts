@@ -1,6 +1,6 @@
 import { type LedgerRecord, Tallystick } from '../../sdk/index.ts'
 
-/* Only compiled, never run. The compiler fails if a line marked as an error is accepted. */
+/* This file is only compiled, never run. Compiling fails if the compiler accepts a line that is marked as an error. */
 
 interface Order {
   readonly item: string

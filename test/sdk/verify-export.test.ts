@@ -12,7 +12,10 @@ import { receiptFileOf } from '../helpers/test-proof.ts'
 import { refusesVerification } from './refuses-verification.ts'
 import { pretend, RUNTIMES } from './runtimes.ts'
 
-/** Makes a ledger with a few entries of many kinds. Without native code, verification takes 5 ms an entry. */
+/**
+ * Makes a ledger with few entries of many kinds. They are few because verification without native code takes 5 ms per
+ * entry.
+ */
 function makeLedger() {
   const chain = makeChain()
   const erased = chain.notarize()
@@ -63,7 +66,7 @@ describe('an export', () => {
       assert.deepEqual([report.entries, report.records, report.erasures.length], [entries, 6, 1])
       const changed = withEntry(8, ({ envelope }) => ({ envelope: flip(envelope, -1) }))
       await refusesVerification('signature_invalid', () => verify.export(changed), 8)
-      // Errors of a later entry must not hide the invalid signature.
+      // The seq of this entry is wrong too, but the invalid signature before it must be reported.
       const twice = changed.replace('"seq":9,', '"seq":10,')
       await refusesVerification('signature_invalid', () => verify.export(twice), 8)
     })

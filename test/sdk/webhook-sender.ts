@@ -11,7 +11,10 @@ export type Sent = {
 
 export type Endpoint = ReturnType<typeof makeEndpoint>
 
-/** Makes an endpoint's secret and keys, and signs like a ledger: literally by Standard Webhooks, with node:crypto. */
+/**
+ * Makes an endpoint's secret and keys, and signs as a ledger does. It follows Standard Webhooks literally, with
+ * node:crypto.
+ */
 export function makeEndpoint() {
   const hmacKey = randomBytes(32)
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')

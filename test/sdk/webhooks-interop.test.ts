@@ -14,8 +14,8 @@ import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeEndpoint, type Sent } from './webhook-sender.ts'
 
 /*
- * Compares with the reference library of Standard Webhooks, which knows only signatures by the secret, and with the
- * specification.
+ * Compares the SDK with the reference library of Standard Webhooks and with the specification. The library supports
+ * only signatures by the secret.
  */
 
 const endpoint = makeEndpoint()
@@ -85,7 +85,7 @@ const EVENT = {
   timestamp: '2026-11-20T12:00:00.000Z',
   data: { webhook: { id: 'whk_1' } },
 }
-/** Large enough for any changed bit of the time. */
+/** Large enough to accept the time with any bit changed. */
 const toleranceSeconds = 1e12
 
 for (const [name, by, keys] of [
@@ -112,7 +112,7 @@ for (const [name, by, keys] of [
 
 type Place = { name: string; bit: number; flipped: { body: Uint8Array; headers: Record<string, string> } }
 
-/** Flips every bit of everything that was sent. Headers are Latin-1. */
+/** Returns one change for each bit of everything that was sent. Headers are Latin-1. */
 function placesOf({ body, headers }: Sent): Place[] {
   const bytes = Buffer.from(body)
   return [

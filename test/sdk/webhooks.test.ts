@@ -43,7 +43,7 @@ async function refuses(
   })
 }
 
-/** Asserts that the error contains no key, no valid signature and nothing of the body. */
+/** Asserts that the error contains no key, no valid signature and no part of the body. */
 function assertSaysNothing(error: unknown): void {
   const shown = inspect(error, { depth: 9 }).replace(/\n {4}at .*/g, '')
   const { body, headers } = send()

@@ -6,7 +6,6 @@ import type { PublicKey } from '../../src/proof/crypto.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { findNodeCrypto, makeNodeProviders } from '../../src/signing/node-crypto.ts'
 
-/** All engines that verify signatures, of the server and of the SDK. */
 export const ENGINES: Readonly<Record<string, Engine>> = {
   'the server': makeSyncEngine(nativeProviders),
   'the SDK with node:crypto': makeSyncEngine(makeNodeProviders(findNodeCrypto()!)),
@@ -14,7 +13,7 @@ export const ENGINES: Readonly<Record<string, Engine>> = {
   'the SDK alone': makeSyncEngine(portableProviders),
 }
 
-/** Asserts that all engines agree. Otherwise two verifiers could disagree about a ledger. */
+/** Asserts that all engines agree. If they did not, two verifiers could disagree about a ledger. */
 export async function assertAll(
   expected: boolean,
   key: PublicKey,
@@ -22,7 +21,7 @@ export async function assertAll(
   signature: Uint8Array,
 ): Promise<void> {
   for (const [name, engine] of Object.entries(ENGINES)) {
-    if (key.alg === 'ES256' && name === 'the SDK alone') continue // It refuses such keys by design.
+    if (key.alg === 'ES256' && name === 'the SDK alone') continue // The SDK alone refuses such keys by design.
     assert.equal(await isGood(engine, key, message, signature), expected, name)
   }
 }

@@ -13,7 +13,7 @@ import { verifyEnvelope } from '../helpers/verify-envelope.ts'
 import { refuses } from '../proof/refuses.ts'
 import { envelopeOf, PAYLOAD } from './envelope.ts'
 
-/* Other COSE libraries must be able to verify our envelopes, and we must read theirs correctly. */
+/* Tests that other COSE libraries verify our envelopes, and that we read theirs correctly. */
 
 const { sha256, verifySignature } = nativeProviders
 const seed = Buffer.alloc(32, 7)
@@ -27,7 +27,7 @@ const ed25519Private = createPrivateKey({
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const es256 = makeEs256Signer(pair.privateKey.export({ format: 'der', type: 'pkcs8' }))
 
-/** Our protected header as a map of labels, as another library takes it. */
+/** Returns our protected header as a map of labels, which other libraries take. */
 function ourHeader(alg: number, kid: Uint8Array): Map<number, unknown> {
   const claims = new Map<number, unknown>([
     [1, 'https://ledger.example'],
@@ -67,7 +67,7 @@ describe('@auth0/cose', () => {
       const header = ourHeader(alg, signer.kid) as unknown as Parameters<typeof Sign1.sign>[0]
       const made = await Sign1.sign(header, undefined, PAYLOAD, privateKey)
       const envelope = new Uint8Array(made.encode())
-      // The library makes either s; our format needs the lower one.
+      // The library makes signatures with either s; our format requires the lower s.
       if (alg === -7)
         envelope.set(lowerS(envelope.subarray(-SIGNATURE_BYTES)), envelope.length - SIGNATURE_BYTES)
       const parsed = verifyEnvelope(envelope, signer.key, nativeProviders)
@@ -87,8 +87,8 @@ describe('@auth0/cose', () => {
 })
 
 /*
- * cose-js does not support Ed25519. It re-encodes the protected header before it verifies, which reproduces our
- * bytes. It makes envelopes only with headers of its own list, which lacks label 15.
+ * cose-js has three limits. It does not support Ed25519. Before it verifies, it encodes the protected header again,
+ * which reproduces our bytes. It makes envelopes only with headers of its own list, which lacks label 15.
  */
 describe('cose-js', () => {
   const jwk = pair.privateKey.export({ format: 'jwk' })
@@ -125,7 +125,7 @@ describe('cose-js', () => {
       value: Uint8Array[]
     }
     const [protectedBytes, , payload, signature] = value
-    // The library does not ensure the lower s, which our format requires.
+    // The library may make the higher s, but our format requires the lower s.
     assert.ok(verifySignature(es256.key, toBeSigned(protectedBytes!, payload!), lowerS(signature!)))
     refuses('cose_header', () => parseEnvelope(envelope))
   })

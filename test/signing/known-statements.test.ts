@@ -38,7 +38,7 @@ test('other bytes are not taken for known ones, whatever leaf stands beside them
   const line = lineOf(envelope)
   await verifySigned(keys, line)
   const forged = Uint8Array.from(envelope)
-  forged[forged.length - 1]! ^= 1 // A byte of the signature.
+  forged[forged.length - 1]! ^= 1
   for (const leaf of [line.leaf, leafOf(forged)])
     await assert.rejects(verifySigned(keys, { ...line, leaf, envelope: forged }), {
       code: 'signature_invalid',

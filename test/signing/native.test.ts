@@ -122,7 +122,7 @@ describe('ES256', () => {
 
   test('signs with the lower s, and refuses n - s, which nobody needs a key for', async () => {
     const n = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
-    // Half of OpenSSL's signatures have a high s. That none of 32 has one happens once in four billion runs.
+    // Half of OpenSSL's signatures have a high s. So 32 signatures without a high s happen once in four billion runs.
     for (let i = 0; i < 32; i++) {
       const signature = Buffer.from(es256.sign(MESSAGE))
       const s = BigInt(`0x${signature.subarray(32).toString('hex')}`)

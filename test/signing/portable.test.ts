@@ -41,7 +41,7 @@ describe('ES256 without native code', () => {
   })
 })
 
-/* All verifiers must agree on every signature, whatever points and scalars an attacker chooses. */
+/* Tests that all verifiers agree on every signature, whatever points and scalars an attacker chooses. */
 
 const L = Point.CURVE().n
 const BASE = Point.BASE
@@ -50,7 +50,7 @@ const MESSAGE = utf8Encode('a message')
 
 const ED25519_PREFIX = fromHex('302a300506032b6570032100')
 
-/** Makes a key without parsing: parsePublicKey refuses the worst keys before any provider gets them. */
+/** Makes a key without parsing it, because parsePublicKey refuses the worst keys before a provider gets them. */
 function keyOf(raw: Uint8Array): PublicKey {
   return { alg: 'EdDSA', raw: Buffer.from(raw), spki: Buffer.concat([ED25519_PREFIX, raw]) }
 }
@@ -63,12 +63,15 @@ function toLittleEndian(value: bigint): Uint8Array {
   return Buffer.from(value.toString(16).padStart(64, '0'), 'hex').reverse()
 }
 
-/** k of RFC 8032 §5.1.7. */
+/** Computes k as RFC 8032 §5.1.7 defines it. */
 function challenge(r: Uint8Array, a: Uint8Array, message: Uint8Array): bigint {
   return littleEndian(createHash('sha512').update(r).update(a).update(message).digest()) % L
 }
 
-/** Makes a signature whose equation holds in the subgroup of prime order, with points of small order added. */
+/**
+ * Makes a signature whose equation holds in the subgroup of prime order. Points of small order are added to the key
+ * and to R.
+ */
 function forge(a: bigint, r: bigint, addToKey: Point, addToR: Point, message: Uint8Array) {
   const key = (a === 0n ? ZERO : BASE.multiply(a)).add(addToKey).toBytes()
   const point = (r === 0n ? ZERO : BASE.multiply(r)).add(addToR).toBytes()

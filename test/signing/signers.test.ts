@@ -11,7 +11,7 @@ const [OLD, NEW] = [1, 2].map((n) =>
 ) as [Signer, Signer]
 const LEDGER = { ledgerId: uuidOfBytes(new Uint8Array(16).fill(1)), envelopeKid: toHex(OLD.kid) }
 
-/** Sets up a deployment with only the old key. The test changes its database and clock. */
+/** Sets up a deployment with only the old key. The test may change the deployment's database and clock. */
 function setUp() {
   const world = {
     keys: [OLD] as Signer[],
@@ -106,7 +106,7 @@ test('callers that still name the old key are given the new one, for longer than
 test('an entry that is stale under the key that was just found makes it look again', async () => {
   const { world, signers } = setUp()
   await signers.load()
-  // Stale for another reason, because the key is still the old one.
+  // The entry is stale for another reason, because the ledger's key is still the old one.
   assert.equal(await signers.signerAfterStale(LEDGER, OLD.kid), OLD)
   rotated(world)
   const found = await Promise.all(

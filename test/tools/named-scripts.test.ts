@@ -87,7 +87,7 @@ test('every npm script, and every name behind one, that a file of the repository
   assert.ok(files.length > 2_000)
   const faults = files.flatMap((file) => {
     const source = sourceOf(file)
-    // Its functions add the words.
+    // Functions of `.ci/run` add the words `npm run`, so they are added here too.
     const text =
       file === '.ci/run' ? source.replaceAll(/^ *(?:step|deployment|run) (?=[a-z])/gm, 'npm run ') : source
     const unknown = [...text.matchAll(/\bnpm run ([a-z][\w-]*(?::\w+)?)/g)]
@@ -102,7 +102,7 @@ function optionsOf({ words = [] }: NamedScript): string[] {
   return words.flatMap(([word]) => optionOf(word) ?? []).sort()
 }
 
-/** Keys of the `options` of parseArgs, with `no-` if the default is true. */
+/** Returns the keys of the `options` of parseArgs. A key whose default is true is returned with `no-`. */
 function parsedBy(file: string): string[] {
   const options = /options: \{([\s\S]*?)\},?\s*\n?\s*\}\)/.exec(sourceOf(file))?.[1] ?? ''
   return [...options.matchAll(/'?([a-z0-9-]+)'?: \{ type: '\w+'(, default: true)?/g)].map(

@@ -5,13 +5,16 @@ import { test } from 'node:test'
 import { readOpenApi } from '../../tools/generate-docs.ts'
 import type { OpenApi, Schema } from '../../tools/open-api.ts'
 
-/* Methods of the Python client are handwritten, and so are their arguments and docstrings about the API. */
+/*
+ * Compares the methods of the Python client with the API, because the methods, their arguments and their docstrings
+ * are handwritten.
+ */
 
 const PYTHON = join(resolve(import.meta.dirname, '../..'), 'python/src/tallystick')
 
 type Method = {
   readonly name: string
-  /** Text of the annotation, by argument. */
+  /** Text of each argument's annotation. */
   readonly args: ReadonlyMap<string, string>
   readonly doc: string
   readonly operations: readonly string[]
@@ -48,7 +51,7 @@ function methodsOf(file: string): Method[] {
 
 const METHODS = globSync('_async/resources/*.py', { cwd: PYTHON }).flatMap(methodsOf)
 
-/** Members of an operation's body and query, by their Python names. */
+/** Returns the members of an operation's body and query by their Python names. */
 function membersOf(openApi: OpenApi, operation: string): Map<string, Schema> {
   const [method, path] = operation.split(' ')
   const { requestBody, parameters = [] } = openApi.paths[path!]![method!.toLowerCase()]!
@@ -71,7 +74,7 @@ function pythonName(name: string): string {
   return snake === 'from' ? 'from_' : snake
 }
 
-/** Strings that a member, or an element of its list, may be. */
+/** Returns the strings that a member, or an element of the member's list, may be. */
 function choicesOf(openApi: OpenApi, schema: Schema): string[] {
   const { enum: values = [], const: value, items, anyOf = [], oneOf = [] } = resolved(openApi, schema)
   return [
@@ -97,9 +100,9 @@ test('what an argument may be in Python is what the API takes', async () => {
   assert.ok(compared > 8, `${compared}`)
 })
 
-/** Set by the client itself: it follows pages, and a signer signs. */
+/** Members that the client itself sets: it follows pages, and a signer signs. */
 const BY_CLIENT = ['cursor', 'envelope']
-/** Passed under another name, within one argument, or decided by the client. */
+/** Members that the client passes under another name, within another argument, or by its own decision. */
 const OTHERWISE = {
   'GET /v1/checkpoints/consistency': ['from_', 'to'],
   'GET /v1/checkpoints/consistency/receipt': ['from_', 'to'],

@@ -9,11 +9,11 @@ import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helper
 import { makePublish } from '../helpers/checkpoints.ts'
 
 /*
- * Verifies a ledger in its database: unchanged, and with rows removed or added by the database's owner, who has
- * disabled all triggers and constraints but has no signing key. tamper-columns.test.ts changes columns.
+ * Verifies a ledger in its database, first unchanged. Then the database's owner, who has disabled all triggers and
+ * constraints but has no signing key, removes or adds rows. tamper-columns.test.ts changes columns.
  */
 
-/** More than one tile of leaves, so that each kind of tile exists. */
+/** The number of leaves exceeds a tile, so that each kind of tile exists. */
 const TILE_ENTRIES = 256
 
 async function fill(t: TestContext, app: TestApp): Promise<void> {
@@ -110,7 +110,7 @@ test('says what it cannot read, and why, without the password', async (t) => {
   await fails(verify(app, empty.href), 'not_a_ledger', /schema/)
 })
 
-/** Conditions for the rows to remove, for tables with several kinds. */
+/** Conditions for the rows to remove, for tables with several kinds of rows. */
 const ROWS: Record<string, string[]> = {
   entries: [
     'seq = 0',
@@ -143,7 +143,7 @@ async function findsRows(app: TestApp, { tamper }: Owner): Promise<void> {
   const missed: string[] = []
   const expectFound = async (table: string, sql: string) => {
     const report = await tamper(table, sql).catch((error) => {
-      // Without its head or its row the ledger cannot be verified, which verify reports too.
+      // If the head or the ledger's row is missing, the ledger cannot be verified. The command reports that too.
       if (error instanceof SourceError) return { ok: false } as const
       throw error
     })
@@ -238,7 +238,7 @@ async function disarm(t: TestContext, app: TestApp) {
   await owner.query('set session_replication_role = replica')
   return {
     asOwner: (sql: string) => owner.query(sql),
-    /** Returns null if no row was changed. */
+    /** Changes rows. Returns null if no row was changed. */
     async tamper(table: string, sql: string) {
       await owner.query(`create temporary table original as table tallystick.${table}`)
       try {

@@ -11,10 +11,10 @@ import { runCli } from '../helpers/run-cli.ts'
 import { shareApp } from '../helpers/shared-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
-/** Separate application, because its tests drop constraints. */
+/** A separate application, because the tests drop constraints. */
 const unguardedApp = shareApp()
 
-/** Makes two records with erasures, of which the first is carried out. */
+/** Makes two records with erasures. Only the first erasure is carried out. */
 async function setUp(t: TestContext) {
   const app = await unguardedApp()
   const eraser = openEraser(t, app)
@@ -35,7 +35,6 @@ async function erase(app: TestApp, id: string, code: string) {
 const verify = (app: TestApp) =>
   verifyLedger(database(app.database.superuserUrl, app.ledger.ledger.id), { threads: 1 })
 
-/** Sets this process's clock 11 minutes ahead. */
 function later(t: TestContext): void {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 11 * 60_000 })
 }
@@ -153,7 +152,7 @@ for (const [what, change, reason] of FAULTS) {
 }
 
 /**
- * Makes a gated record up to its verdict. Its evidence, compared values and reason are erased, and the erasures
+ * Makes a gated record with all steps up to its verdict. The erasures of its evidence, compared values and reason are
  * carried out.
  */
 async function setUpGated(t: TestContext) {

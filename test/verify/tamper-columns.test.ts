@@ -32,16 +32,16 @@ import {
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 /**
- * A database owner with triggers and constraints disabled changes one value. Either verify names it, or the column is
- * listed here with the reason why it is no evidence. Columns come from the database's catalogue, so a new one must be
- * classified.
+ * A database owner with triggers and constraints disabled changes one value. Either verify names the value, or its
+ * column is listed here with the reason why it is no evidence. Columns come from the database's catalogue, so a new
+ * column must be classified.
  *
- * `idempotency_keys.seq` is partly evidence: it must name an entry of that agent without another key, and the change
- * below breaks that. Moved to another such entry, it would answer a retry with another record, which nobody could
- * detect.
+ * `idempotency_keys.seq` is partly evidence: it must name an entry of that agent that has no other key. The change
+ * below breaks that rule. If the seq named another such entry, a retry would be answered with another record, and
+ * nobody could detect it.
  *
- * `batch_chunks.content` is evidence except for its metadata and for bits of the compression that change nothing:
- * verify-batch.test.ts changes each byte.
+ * `batch_chunks.content` is evidence, with two exceptions: its metadata, and bits of the compression whose change has
+ * no effect. verify-batch.test.ts changes each byte.
  */
 const NOT_EVIDENCE: Record<string, string> = {
   'schema_migrations.*': 'about the schema, not about any ledger',
@@ -98,7 +98,7 @@ const NOT_EVIDENCE: Record<string, string> = {
   'checkpoints.published_at': 'when it was published is a claim; the note holds no time',
 }
 
-/** Empty here: tamper-peers.test.ts fills them in another ledger. */
+/** These tables are empty here. tamper-peers.test.ts fills them in another ledger. */
 const OF_PEERS = [
   'peers',
   'peer_keys',
@@ -120,7 +120,10 @@ const OF_PEERS = [
   'ledger_rotations',
 ]
 
-/** Verified in the other ledger, which is large enough to have tiles and takes five times as long. */
+/**
+ * These tables are verified in the other ledger, which is large enough to have tiles. Verifying it takes five times
+ * as long.
+ */
 const OF_TALL_LEDGER = ['tree_tiles', 'tree_frontiers']
 
 type Ledgers = { readonly whole: NewLedger; readonly tall: NewLedger }
@@ -224,8 +227,8 @@ async function cutTailOff(app: TestApp, kept: string): Promise<void> {
 }
 
 /**
- * Without checkpoints, because only a reader that stored a missing one notices it. Without server_keys, because a
- * ledger's keys are in its chain.
+ * Tables that are evidence. Checkpoints are left out, because only a reader that stored a missing checkpoint notices
+ * that it is missing. server_keys is left out, because a ledger's keys are in its chain.
  */
 const EVIDENCE_TABLES = [
   'entries',
@@ -251,7 +254,10 @@ const EVIDENCE_TABLES = [
   'ledger_closures',
 ]
 
-/** Fills a ledger so that every column has a value somewhere, except those of tiles. The returned ledger has tiles. */
+/**
+ * Fills a ledger so that every column has a value somewhere, except columns of tiles. Returns another ledger, which
+ * has tiles.
+ */
 async function fill(app: GatedApp): Promise<NewLedger> {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const agent = app.ledger.agent.id
@@ -284,7 +290,7 @@ async function fill(app: GatedApp): Promise<NewLedger> {
   const keys = `/v1/agents/${app.ledger.agent.id}/signing-keys`
   expectStatus(200, await app.send('POST', `${keys}/${signer.kid}/revoke`, { body: {} }))
   await app.notarize()
-  await app.notarize() // Removed with a truncated tail.
+  await app.notarize() // This entry is removed with the truncated tail.
   await fillAudits(app)
   await replaceMasterKey(app)
   const { id: webhook } = await makeWebhook(app)
@@ -303,8 +309,8 @@ async function fill(app: GatedApp): Promise<NewLedger> {
 }
 
 /**
- * Makes a record with all terms, a revision and all kinds of documents, one of them erased, and a record whose
- * verification is in progress.
+ * Makes two records. The first has all terms, a revision and all kinds of documents, one of them erased. The
+ * verification of the second is in progress.
  */
 async function fillGated(app: GatedApp): Promise<void> {
   const { id } = await app.reach('VERIFIED', {
@@ -319,7 +325,7 @@ async function fillGated(app: GatedApp): Promise<void> {
   await app.sql('update tallystick.waiting_completions set verification_job = gen_random_uuid()')
 }
 
-/** Adds retention rules with all members and with none, a lifted hold, and two active holds. */
+/** Adds retention rules with all optional members and with none, a lifted hold, and two active holds. */
 async function fillKeeping(app: TestApp): Promise<void> {
   const agent = app.ledger.agent.id
   const narrowed = { type: 'other/1', agent }
@@ -353,7 +359,7 @@ async function fillAudits(app: TestApp): Promise<void> {
     select ledger_id, 'audit', 'test', 'a test', now(), 'a test' from tallystick.ledgers`)
 }
 
-/** Inserts the row that replacing the master key leaves. Its other traces exist already. */
+/** Inserts the row that a replacement of the master key leaves. The other traces of a replacement exist already. */
 async function replaceMasterKey(app: TestApp): Promise<void> {
   await app.sql('insert into tallystick.schema_serves values (2, 1)')
   await app.sql(`insert into tallystick.master_key_changes

@@ -32,18 +32,19 @@ import {
 } from '../helpers/stored-chunks.ts'
 import { dropDefences, keepTable, restoreTable, verdictOf } from '../helpers/tamper.ts'
 
-/* Stored batches that a database owner without a signing key changes. */
+/* A database owner without a signing key changes stored batches. */
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 type BatchApp = TestApp & { readonly first: Uuid; readonly chunks: readonly StoredChunk[] }
 
-/** The last record of the first batch is erased by the entry at `erasedAt`. `before`: its chunk before the erasure. */
+/**
+ * The entry at `erasedAt` erases the last record of the first batch. `before`: the chunk of that record before the
+ * erasure.
+ */
 type ErasedApp = BatchApp & { readonly erasedAt: number; readonly before: StoredChunk }
 
-/**
- * Makes a batch of three chunks, of which the first two are full. The two records of the last chunk have all members.
- */
+/** Makes a batch of three chunks. The first two are full. The two records of the last chunk have all members. */
 async function setUp(t: TestContext): Promise<BatchApp> {
   const app = await buildTestApp(t)
   const { id: parent } = await app.notarize()
@@ -135,7 +136,7 @@ const withoutMetadata = (content: Uint8Array): ChunkRecord[] =>
     document: { ...(record.document as ChunkDocument), metadata: null },
   }))
 
-/** Returns a function that verifies the ledger's entries with other content in one chunk. */
+/** Returns a function that verifies the ledger's entries with other content in one chunk of the batch. */
 async function makeVerifierWith(
   app: TestApp,
   changed: StoredChunk,
@@ -196,7 +197,7 @@ const content =
   (app) =>
     writeContent(app, app.chunks[1]!, bytes(app.chunks[1]!, app))
 
-/** Changes a record with all members: the first in the last chunk of the first batch. */
+/** Changes a record with all members, which is the first in the last chunk of the first batch. */
 const record =
   (changes: (record: ChunkRecord) => Partial<ChunkRecord>): Change =>
   async (app) => {
@@ -204,7 +205,7 @@ const record =
     await writeRecords(app, app.chunks[2]!, [{ ...first!, ...changes(first!) }, second!], app.erasedAt)
   }
 
-/** Does not write keys, because the changed document may have none. */
+/** Changes a document. Does not write keys, because the changed document may have none. */
 const document =
   (changes: Partial<ChunkDocument>): Change =>
   async (app) => {

@@ -9,7 +9,7 @@ import { findGoTool } from '../../../tools/go-tool.ts'
 const ROOT = resolve(import.meta.dirname, '..', '..', '..')
 const k6 = findGoTool('k6')
 
-/** Runs in .ci/run, which builds k6 first. */
+/** The test is skipped without k6. `.ci/run` builds k6 first. */
 test('npm run bench -- k6 starts a deployment, runs a script, audits it and leaves its report', {
   skip: k6 === null && 'there is no k6 yet: npm run bench -- k6 notarize-ramp builds it',
   timeout: 180_000,

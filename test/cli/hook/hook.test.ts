@@ -74,7 +74,7 @@ test('a session with a tool call and a subagent is a tree, seconds after it happ
 test('hooks at the same time lose nothing and double nothing', async (t) => {
   const app = await sharedCliApp(t)
   const spool = spoolIn(temporaryFiles(t).directory)
-  // Each one is a process.
+  // The number is limited, because each hook is a process.
   const ids = Array.from({ length: Math.max(16, runs(50)) }, (_, i) => `t${i}`)
   const codes = await Promise.all(
     ids.map((id) => hook(['--spool', spool], toolEvent('PreToolUse', id), app.env)),
@@ -155,7 +155,7 @@ test('prints settings whose command records', async (t) => {
   )
   assert.ok('SessionEnd' in hooks)
   const { directory } = temporaryFiles(t)
-  // While another process has the outbox, the hook starts no sender that would remove its record.
+  // While another process has the outbox open, the hook starts no sender. So the record stays in the outbox.
   const spool = await openSpool(directory)
   t.after(() => spool.close())
   const args = ['--framework', 'claude-code', '--content', '--spool', directory]

@@ -35,7 +35,7 @@ test('the outcome of each case is that of the table', async (t) => {
 
 async function deniedOf(t: Parameters<typeof temporaryFiles>[0]): Promise<string[]> {
   const { directory } = temporaryFiles(t)
-  // While this test has the outbox, no other process sends its records.
+  // While this test has the outbox open, no other process sends the records in it.
   const spool = await openSpool(directory)
   t.after(() => spool.close())
   const args = [
@@ -111,7 +111,7 @@ test('a shell command of Gemini CLI ended well only if the text for its model ha
     [wrapped(`Output: done\nExit Code: 3${end}`), spoken[1], 'error'],
     [`Output: (empty)\nExit Code: 3${end}`, 'Command exited with code: 3', 'error'],
     [wrapped(`Output: done\nSignal: 9${end}`), 'done', 'error'],
-    // The command may have printed it.
+    // The command itself may have printed `Exit Code: 3`, so the outcome is unknown.
     [wrapped(`Output: done\nExit Code: 3${end}`), 'done\nExit Code: 3', 'unknown'],
     [wrapped(`Output: done\nExit Code: 3${end}`), spoken[0], 'unknown'],
     [wrapped(`Output: Exit Code: 3\nand more${end}`), 'Exit Code: 3\nand more', 'ok'],

@@ -70,8 +70,9 @@ export const READERS: Readonly<Record<string, Reader>> = {
     ...plainly,
     cut: (line) => line.split(/[\p{Cc}\u2028\u2029]/u),
   },
-  // No known server cuts at the end of a buffer and also parses texts inside a message. A rule against it would refuse each call whose text
-  // mentions another call, such as a call that writes this file.
+  // These readers do not parse texts inside a message, because no known server both cuts at the end of a buffer and
+  // does that. A rule against such a server would refuse each call whose text mentions another call, such as a call
+  // that writes this file.
   'buffers of 64 bytes': { ...plainly, cut: everyBytes(64), unwraps: false },
   'buffers of 128 bytes, trailing text': {
     ...plainly,
@@ -79,7 +80,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   },
 }
 
-/** Tool calls that the server finds in a line. */
 export function callsRead(line: Buffer, reader: Reader): ReadCall[] {
   const text = line.toString('utf8').replace(/^\ufeff/, '')
   return reader.cut(text).flatMap((part) => {
@@ -101,7 +101,7 @@ function callsIn(node: Node, reader: Reader): ReadCall[] {
   if (method === undefined || !('scalar' in method) || typeof method.scalar !== 'string') return []
   if (reader.methods(method.scalar) !== reader.methods('tools/call')) return []
   const params = member(node, 'params', reader)
-  // Params by position, as JSON-RPC allows, or as members of the message itself.
+  // Params are given by position, as JSON-RPC allows, or as members of the message itself.
   if (params !== undefined && 'items' in params) return [called(params.items[0], params.items[1])]
   const from = params !== undefined && 'members' in params ? params : node
   return [called(member(from, 'name', reader), member(from, 'arguments', reader))]

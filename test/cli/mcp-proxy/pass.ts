@@ -45,7 +45,6 @@ export function openProxy(calls: Calls, isRecorded: boolean | null) {
       await turn()
     },
     endOfClient: () => void stdin.end(),
-    /** Ends both sides, and returns everything that was forwarded. */
     async close() {
       await clientEnd
       end({ why: 'the test is over', isFailure: false })

@@ -176,8 +176,8 @@ test('--fail-closed forwards a call when the ledger has it, and otherwise answer
     const args = ['--fail-closed', '--timeout', `${seconds}`, '--spool', spool, ...COMMAND]
     return connect(t, args, env)
   }
-  // Two timeouts make the test independent of the machine's speed: the maximum for records that come, and one second
-  // for those that cannot.
+  // Two timeouts make the test independent of the machine's speed: the maximum where records do come, and one second
+  // where they cannot come.
   const { client: patient } = await open(FAIL_CLOSED_SECONDS_MAX)
   const { client } = await open(1)
   await patient.callTool({ name: 'echo', arguments: { text: 'x' } })

@@ -62,7 +62,7 @@ export async function end(child: Child) {
   return code
 }
 
-/** Number of records in an outbox that are not sent yet. */
+/** Counts the unsent records in an outbox. */
 export function waiting(directory: string): number {
   const names = readdirSync(directory, { recursive: true }) as string[]
   const files = names.filter((name) => name.endsWith('.ndjson') && name !== 'handles.ndjson')
@@ -74,7 +74,7 @@ function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    return '' // Sent meanwhile.
+    return '' // The file was sent and removed after the folder was listed.
   }
 }
 

@@ -219,7 +219,7 @@ test('a model’s uses of tools, which a server runs when it has asked for them,
   }
 })
 
-/* Mutations of a line. `n` chooses where, `other` what. */
+/* Mutations of a line. `n` chooses the position, `other` is the text that is inserted. */
 type Mutation = (line: string, n: number, other: string) => string
 
 const NAMES = ['jsonrpc', 'id', 'method', 'params', 'name', 'arguments', '_meta']
@@ -242,7 +242,7 @@ function alike(name: string, n: number): string {
   return name.slice(0, at) + nth(LETTERS[name[at]!] ?? [name[at]!.toUpperCase()], n >> 4) + name.slice(at + 1)
 }
 
-/** Replaces one of the matches. */
+/** Replaces one match of `pattern`, which `n` chooses. */
 function atOne(line: string, pattern: RegExp, n: number, replace: (found: string) => string): string {
   const places = [...line.matchAll(pattern)]
   if (places.length === 0) return line
@@ -300,7 +300,9 @@ const lines = fc
   .tuple(fc.constantFrom(...BASES), fc.array(mutation, { maxLength: 3 }))
   .map(([base, mutations]) => mutations.reduce((line, [mutate, n, other]) => mutate(line, n, other), base))
 
-/** The arguments of a call may mention another call in a string, even where some buffer would end before it. */
+/**
+ * The arguments of a call may mention another call in a string, even if a buffer would end before the mentioned call.
+ */
 const MENTIONED = `{${SHOWN},"params":{${ECHO},"_meta":{"progressToken":7},"jsonrpc":${JSON.stringify(CALL)}}}`
 
 test('of any line that passes with --fail-closed, every server reads no tool call that is not recorded, with its name and arguments', async (t) => {

@@ -41,7 +41,7 @@ function pieces(stream: Buffer, at: readonly number[]): Buffer[] {
   return places.slice(1).map((to, i) => stream.subarray(places[i]!, to))
 }
 
-/** Records nothing, or throws. */
+/** Makes calls that record nothing; `fails`: calls that throw. */
 function stubCalls(fails = false) {
   const unread: [string, string, number][] = []
   const fromClient = () => {

@@ -29,7 +29,7 @@ test('a process that others took for dead records its further calls', (t) => {
   t.after(() => calls.close())
   calls.begin('a', item('none'))
   const [own] = readdirSync(join(directory, 'calls')) as [string]
-  // A process in another container that has seen no sign of life of this one for long.
+  // The call belongs to a process in another container, which has shown no sign of life for long.
   const holder = join(directory, 'calls', own, 'holder')
   writeFileSync(holder, JSON.stringify({ ...JSON.parse(readFileSync(holder, 'utf8')), place: 'elsewhere' }))
   utimesSync(holder, 0, 0)
@@ -66,10 +66,10 @@ test('a handle that comes again is recorded when the ledger has another record w
   write('handles.ndjson', line('h', 'a') + line('i', 'b'))
   const before = newestRecorded(directory, 'h')
   assert.equal(before, `rec_${'a'.repeat(26)}`)
-  // Sent again after a crash, and answered with the same ids.
+  // After a crash, `h` was sent again and answered with the same ids.
   write('handles.ndjson', line('h', 'a') + line('i', 'b') + line('h', 'a'))
   assert.equal(await recorded(before), false)
-  // Rewritten with the newest id of each handle, and half a line at its end.
+  // The file was rewritten with the newest id of each handle. It ends with half a line.
   write('handles.ndjson', `${line('i', 'b')}${line('h', 'c')}["h","rec_`)
   assert.equal(await recorded(before), true)
   write('handles.ndjson', line('i', 'b'))

@@ -37,7 +37,6 @@ async function reportOf(texts: readonly string[]): Promise<string | null> {
 
 type Part = Record<string, unknown>
 
-/** Paths of all objects in a line. */
 function partsOf(value: unknown, path: readonly string[] = []): string[][] {
   if (value === null || typeof value !== 'object') return []
   const below = Object.entries(value).flatMap(([name, member]) => partsOf(member, [...path, name]))
@@ -50,7 +49,7 @@ function changed(text: string, path: readonly string[], change: (part: Part) => 
   return JSON.stringify(copy)
 }
 
-/** Values that an attacker could write into a member or add. */
+/** Values that an attacker could put into a member, or give to an added member. */
 const VALUES: readonly unknown[] = [null, true, 1, 'server', [], OTHER_KEY]
 const MORE = ['signer', 'signedBy', 'received', 'items', 'references', 'tool', 'type']
 

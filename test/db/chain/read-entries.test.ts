@@ -22,8 +22,8 @@ test('documents come with their entries, and no query brings more of them than a
     api,
     Array.from({ length: ENTRIES }, () => makeEntry(ledger)),
   )
-  // Adds documents to two of three entries. The entries are no steps, but only the position of a document matters
-  // here.
+  // Adds documents to two of three entries. These entries are not steps, but the test needs only the positions of
+  // documents.
   const owner = await connect(t, database.superuserUrl)
   await owner.query('set session_replication_role = replica')
   await owner.query(
@@ -66,7 +66,7 @@ test('records of batches come chunk by chunk, and no query brings more of them t
       ? makeEntry(ledger)
       : makeBatch(
           ledger,
-          // One compressed full chunk of the first or last batch takes half a page.
+          // The records of the first and last batch do not compress, so that one full chunk takes half a page.
           Array.from({ length: count }, (_, i) =>
             long(`"${n} ${i} ${randomBytes(n === 1 ? 10 : 1_900).toString('base64')}"`),
           ),
@@ -114,12 +114,10 @@ test('records of batches come chunk by chunk, and no query brings more of them t
 
 const DOCUMENT = { salt: randomBytes(16), references: null, metadata: null }
 
-/** Records the number of documents that each query returns. */
 function countDocuments(pool: pg.Pool): number[] {
   return observeQueries(pool, 'read_entry_documents', (rows) => rows.length)
 }
 
-/** Records the bytes of chunks that each query returns. */
 function countBytes(pool: pg.Pool): number[] {
   const sum = (rows: { content: Buffer }[]) => rows.reduce((bytes, { content }) => bytes + content.length, 0)
   return observeQueries(pool, 'read_entry_chunks', sum)

@@ -24,13 +24,13 @@ import {
 } from '../../helpers/test-ledger.ts'
 
 /*
- * append_entries has a fast path for calls that only notarize. The same items go to two ledgers, to one of them with
- * a refused item, which prevents the fast path. Both ledgers must answer and store the same.
+ * append_entries has a fast path for calls that only notarize. The test sends the same items to two ledgers. The call
+ * to one ledger also has a refused item, which prevents the fast path. Both ledgers must answer and store the same.
  */
 
 const SECOND_MS = 1_000
 
-/** null, except for one value in `many`. */
+/** Generates null, except for one value in `many`. */
 const oneIn = <T>(many: number, arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: many - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 

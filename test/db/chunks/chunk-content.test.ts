@@ -51,7 +51,7 @@ function traceparentOf(hex: string): string {
   return `00-${hex.slice(0, 32)}-${hex.slice(32, 48)}-${hex.slice(48)}`
 }
 
-/** Converts bytes to hex, whatever type contains them. */
+/** Converts all bytes in a value to hex, whatever type contains them. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_, member) =>

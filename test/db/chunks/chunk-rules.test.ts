@@ -21,7 +21,7 @@ import {
   type TestLedger,
 } from '../../helpers/test-ledger.ts'
 
-/* Database rules for chunks whose tests need erasures or other successful writes. */
+/* Tests those database rules for chunks that need erasures or other successful writes. */
 
 /** Makes a ledger whose entry 3 notarizes a batch of 66 records, and a copy of that ledger. */
 async function open(t: TestContext) {

@@ -78,7 +78,10 @@ test('a reader of a chunk is told of the erasures of its records, and of no othe
 
 const NEW = encodeChunk([makeItem()])
 
-/** Makes batches of 300 records and of one. The last erasure names an id behind the last record. */
+/**
+ * Makes a batch of 300 records and a batch of one. The last erasure names an id behind the last record, so its record
+ * does not exist.
+ */
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)

@@ -74,7 +74,7 @@ test('a batch that met a database which takes no writes any more is committed by
       client.query(`alter database ${database.name} set default_transaction_read_only = ${value}`),
     )
   await setReadOnly('on')
-  await pool.query('select') // This session stays read-only.
+  await pool.query('select') // The first session stays read-only.
   const retries: RetryCause[] = []
   const append = async () => {
     const observer = { retried: (cause: RetryCause) => void retries.push(cause) }
@@ -147,7 +147,6 @@ async function openPools(t: TestContext) {
   const database = new Database(apiUrl)
   const pools = [openReadPool(database, LOG), openSearchPool(database, LOG)]
   t.after(() => Promise.all(pools.map((pool) => pool.end())))
-  /** Returns the backends of two connections of each pool. */
   const pidsOf = async () => {
     const pids: number[] = []
     for (const pool of pools) {

@@ -72,7 +72,7 @@ test('only what a storage can make good may be accepted', () => {
 /** Values that a database or login may set for every session, and those that our sessions must have. */
 const SETTINGS: Readonly<Record<string, readonly [theirs: string, ours: string]>> = {
   synchronous_commit: ['off', 'on'],
-  // Enough for the session's setup on a busy machine.
+  // 250 ms is enough to set up the session on a busy machine.
   statement_timeout: ['250ms', '30s'],
   lock_timeout: ['1ms', '0'],
   idle_in_transaction_session_timeout: ['1ms', '0'],
@@ -104,7 +104,7 @@ test('sessions set for themselves what the database would have them be, whatever
   })
   const pool = openReadPool(testDatabase(apiUrl), { warn: () => {} })
   const client = await pool.connect()
-  // Otherwise the pool would wait for the client after a failed assertion.
+  // Ends the pool even after a failed assertion. Otherwise the pool would wait for this client.
   t.after(() => {
     client.release(true)
     return pool.end()
@@ -129,8 +129,8 @@ test('sessions set for themselves what the database would have them be, whatever
 
 test('what a reload takes from the whole server is refused on open connections too, once a new one finds it', async (t) => {
   const { ownerUrl } = await startTestPostgres(t, { settings: { full_page_writes: 'off' } })
-  // This Postgres has its settings as arguments, which a reload cannot change. So the test changes the requirement
-  // instead.
+  // This Postgres gets its settings as arguments, and a reload cannot change arguments. So the test changes the
+  // requirement instead.
   const accepted: Acceptable[] = ['full_page_writes']
   const options = { caFile: null, password: null, accepted }
   await migrateNow(new Database(ownerUrl, options))

@@ -24,7 +24,7 @@ import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.t
 
 const ROUNDS = 40
 const PAGE_BYTES = 4 * 1024 * 1024
-/** Evidence and values of one round with envelopes. The 33rd does not fit into a page. */
+/** One round has evidence, values and envelopes of this size. The 33rd round does not fit into a page. */
 const ROUND_BYTES = 2 * 65_000
 const ROUND_KINDS = ['completion-submitted', 'completion-verified', 'revision-requested'] as const
 

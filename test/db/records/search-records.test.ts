@@ -55,7 +55,7 @@ const ENTRIES = 50
 const STEPS = 60
 const STEPS_EACH_MORE = 5
 const BATCH_MAX = 7
-/** Three chunks. */
+/** A batch of this size has three chunks. */
 const LARGE_BATCH_MAX = 150
 const ERASURES = 40
 const DAY_MS = 86_400_000
@@ -119,7 +119,7 @@ test('pages give every record that matches once, in order, while others are appe
       const found = all.filter((id) => !moved.has(id))
       const first = stood(before)
       assert.deepEqual(found.slice(0, first.length), first, 'what was there when it began')
-      // In ascending order, later records follow at the end.
+      // In ascending order, the results may end with records that were appended later.
       const later = stood(matching(known, search)).slice(first.length)
       const rest = found.slice(first.length)
       assert.deepEqual(rest, search.order === 'asc' ? later.slice(0, rest.length) : [])
@@ -223,7 +223,7 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
     },
     { requiredKeys: [] },
   )
-  // Sets few of twelve filters, because otherwise nothing would match.
+  // Sets only some of the twelve filters, because with all of them nothing would match.
   const some = fc.subarray(
     [
       'reference',
@@ -434,7 +434,7 @@ function randomProperties(): Properties {
   return {
     type: pick(TYPES),
     onBehalfOf: oneIn(2) ? pick(IDS) : null,
-    // Fewer days than are walked one by one, or more.
+    // The search reads short ranges day by day, and long ranges differently. The times make both kinds of ranges.
     occurredAtMs: oneIn(2) ? FIRST_DAY_MS + below(oneIn(2) ? 5 * DAY_MS : 90 * DAY_MS) : null,
     traceparent: oneIn(3) ? `00-${pick(TRACE_IDS)}-00f067aa0ba902b7-01` : null,
     parentId: oneIn(2) ? pick(IDS) : null,
@@ -447,8 +447,8 @@ const oneIn = (n: number) => below(n) === 0
 const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
 
 /**
- * Spreads the times as if servers with wrong clocks had appended the entries one after another. An application could
- * not write that.
+ * Changes the times, as if servers with wrong clocks had appended the entries one after another. An application
+ * cannot write such times.
  */
 async function spreadTimes(owner: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
   const id = ledger.id

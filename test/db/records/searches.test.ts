@@ -60,7 +60,7 @@ test('pages at once share statements, and each holds what it holds alone', async
   statements.splice(0)
   const together = await Promise.all(asked.map(read))
   assert.deepEqual(together, alone)
-  // Six statements: three filters, each with and without a cursor. Then the chunks.
+  // Six statements read positions: three filters, each with and without a cursor. Another one reads the chunks.
   const places = statements.filter((name) => name !== 'read_chunks')
   assert.ok(places.length <= 6 * SEARCH_QUERIES_MAX, `${places.length} statements for ${asked.length} pages`)
   const chunks = statements.length - places.length

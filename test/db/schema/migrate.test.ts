@@ -24,7 +24,7 @@ const masterKey = makeMasterKey(TEST_MASTER_KEY)
 const passwords = { api: TEST_PASSWORDS.api, worker: TEST_PASSWORDS.worker }
 const names = ['functions', ...listMigrations().map((migration) => migration.name)]
 
-/** Runs `npm run op -- migrate` in a process of its own; returns its standard output. */
+/** Runs `npm run op -- migrate` in its own process. Returns its standard output. */
 async function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): Promise<string> {
   const { code, stdout, stderr } = await runCommand('migrate', [], {
     env: {
@@ -69,7 +69,7 @@ async function checkMigrated(t: TestContext, ownerUrl: string): Promise<void> {
 test('several processes may migrate one database at once: one does, the others find it done', async (t) => {
   const { ownerUrl } = await createEmptyDatabase(t)
   await prepareLogins(t)
-  // Without passwords to set: setting one would make them wait for each other by accident.
+  // The URLs have no passwords. Otherwise both runs would set the same password and wait for each other by accident.
   const [apiUrl, workerUrl] = (['api', 'worker'] as const).map((login) => {
     const url = new URL(withLogin(ownerUrl, login))
     url.password = ''
@@ -107,7 +107,7 @@ function skipWithout15(): string | false {
   return existsSync('/usr/lib/postgresql/15/bin/postgres') ? false : 'this machine has no Postgres 15'
 }
 
-/** Their passwords are everybody's in this suite: a database that is made from the template sets them. */
+/** Creates the logins. All tests share their passwords, which are set when a database is made from the template. */
 async function prepareLogins(t: TestContext): Promise<void> {
   await createTestDatabase(t)
 }
@@ -126,7 +126,7 @@ test('a failed migration leaves nothing behind', async (t) => {
   const { ownerUrl, superuserUrl } = await createEmptyDatabase(t)
   await prepareLogins(t)
   const superuser = await connect(t, superuserUrl)
-  // Something that stands in the way of the last statements.
+  // An event trigger that makes the last statements fail.
   await superuser.query(`create function public.refuse() returns event_trigger language plpgsql as $$ begin
       if to_regclass('tallystick.tree_tiles') is not null then raise exception 'in the way'; end if;
     end $$;
@@ -166,7 +166,7 @@ test('a server and migrate go on with a newer schema that says that it serves th
   await owner.query('insert into tallystick.schema_serves values (9998, $1)', [newest])
   await checkSchema(await connect(t, apiUrl))
   assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), [])
-  // One more, for which the version between is the oldest.
+  // Adds a migration whose oldest served version is the previous migration, 9998.
   await owner.query("insert into tallystick.schema_migrations values (9999, '9999-later.sql', '')")
   await owner.query('insert into tallystick.schema_serves values (9999, 9998)')
   await assert.rejects(checkSchema(owner), /migration 9999\) is newer than this version[\s\S]*#upgrading/)
@@ -325,7 +325,7 @@ test('refuses logins that could do more than a stolen pod may', async (t) => {
     await superuser.query(`grant usage on schema tallystick to ${login}`)
     await checkLogin(client, 'worker')
     const powers: [string, string, RegExp][] = [
-      // noinherit: it has none of the owner's rights until it says SET ROLE
+      // The role is `noinherit`: it has no right of the owner until SET ROLE.
       [`grant tallystick_owner to ${login}`, `revoke tallystick_owner from ${login}`, /may become its owner/],
       [`alter role ${login} superuser`, `alter role ${login} nosuperuser`, /superuser/],
       [`alter role ${login} createrole`, `alter role ${login} nocreaterole`, /may create roles/],

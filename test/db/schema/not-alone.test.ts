@@ -254,7 +254,7 @@ test('a schema of our names that somebody else made is refused by name, and stay
   assert.deepEqual(await sql("select from pg_roles where rolname = 'tallystick_api_taken'"), [])
   const { works, start } = await deploy('taken')
   await works()
-  // The same after the first start.
+  // The schema can also be taken after the first start.
   await sql('drop schema tallystick_jobs cascade', 'taken')
   await sql('create schema tallystick_jobs authorization other', 'taken')
   await sql('create table tallystick_jobs.job ()', 'taken')

@@ -74,7 +74,7 @@ test('what is erased cannot be read in the archive any more, and its neighbours 
       [true, false, true],
     ],
   )
-  // A key file from before the erasure is useless to a reader that follows the rules.
+  // `before` is a key file from before the erasure. A reader that follows the rules ignores it.
   assert.equal((await archiver.verify(before)).failure, null)
 })
 

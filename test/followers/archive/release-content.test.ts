@@ -39,7 +39,7 @@ const SECRET = 'a-name-that-must-go'
 const WAITS = `select from pg_stat_activity
   where datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'`
 
-/** Posts a batch with all members and more records than a chunk. Returns their ids. */
+/** Posts a batch whose records have all members and fill more than one chunk. Returns the records' ids. */
 async function postBatch(app: TestApp, count = 70): Promise<string[]> {
   const parent = await app.notarize()
   const records = Array.from({ length: count }, (_, i) => ({
@@ -55,7 +55,7 @@ async function postBatch(app: TestApp, count = 70): Promise<string[]> {
   return made.map(({ id }) => id)
 }
 
-/** Status and digest of every kind of answer about these records. */
+/** Returns the status and digest of every kind of answer about these records. */
 async function answers(app: TestApp, ids: readonly string[]): Promise<Record<string, string>> {
   const [first, second] = ids as [string, string]
   const urls = [
@@ -476,7 +476,9 @@ test('a piece that is leaving is written once, and nothing more of it leaves whi
   expectStatus(200, await app.send('GET', `/v1/records/${ids[0]}`))
 })
 
-/** Makes two batches in 36 chunks that may leave. `isSlow`: whether this read takes the whole time of a round. */
+/**
+ * Makes two batches with 36 chunks that may be released. `isSlow`: true if this read takes the whole time of a round.
+ */
 async function buildSlow(t: TestContext, isSlow: (read: number) => boolean) {
   const released = await buildReleasedApp(t)
   const { app, deps } = released

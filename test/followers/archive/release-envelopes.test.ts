@@ -71,7 +71,7 @@ test('envelopes that have left Postgres are answered by every route that reads, 
 
   await requireAuditable(app, released.deps.openContent())
 
-  // The next archive run rewrites the partial tile, with entries whose envelopes have left.
+  // The next archive run rewrites the partial tile, including entries whose envelopes are no longer in Postgres.
   await notarizeSingles(app, 3)
   await released.leave()
   assert.deepEqual(
@@ -154,7 +154,7 @@ test('a request reads each bundle once, and an export that is under way while en
   })
   for await (const _ of readEntries(pool, app.ledgerId, 0, size)) {
   }
-  // Two queries of at most STREAM_ENTRIES_PER_QUERY entries, which meet in the second tile.
+  // Two queries read at most STREAM_ENTRIES_PER_QUERY entries each. Both read from the second tile.
   assert.deepEqual(asked, [0, 1, 1, 2])
 })
 

@@ -18,7 +18,7 @@ export function appendAsApi(app: TestApp, entries: readonly EntryRow[]): Promise
   return withClient(testDatabase(app.database.apiUrl), (client) => appendEntries(client, entries))
 }
 
-/** Returns the ids of a real ledger that random entries need. */
+/** Returns the ids that entries of the database's tests need, of a real ledger. */
 export async function asTestLedger(app: TestApp, ledger: NewLedger = app.ledger): Promise<TestLedger> {
   return {
     id: parseId('led', ledger.ledger.id),
@@ -28,7 +28,7 @@ export async function asTestLedger(app: TestApp, ledger: NewLedger = app.ledger)
   }
 }
 
-/** Signs a record like a server, as `ledger`. */
+/** Signs a record of `ledger` as a server would. */
 export async function signRecord(app: TestApp, ledger: NewLedger = app.ledger): Promise<EntryRow> {
   const recordId = ownRecordId(app.deps.entropy.uuidv7(Date.now()))
   const payload = '{"signed":true}'

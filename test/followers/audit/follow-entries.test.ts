@@ -216,7 +216,7 @@ test('whatever bytes an attacker appends, the worker goes on, and finds each of 
   ]
   const answers = await appendAsApi(app, entries)
   assert.ok(answers.every((answer) => answer.outcome === 'appended'))
-  // A signed entry's document, changed by somebody with write access to the table.
+  // An attacker with write access to the table changes the document of a signed entry.
   const broken = await Promise.all(documents.map(() => app.newLedger()))
   for (const ledger of broken) await app.notarize(genericBody(), { key: ledger.key.key })
   for (const [i, bytes] of documents.entries()) {

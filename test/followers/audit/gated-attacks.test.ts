@@ -15,9 +15,9 @@ import { appendAsApi } from './attacker.ts'
 import { type AuditTest, auditOf, followAll, openFaults, undefended } from './set-up.ts'
 
 /*
- * The database's owner moves gated records without a signing key. No triggers, constraints or unique index remain,
- * and all columns are consistent. The worker's follower finds changes in new entries, an audit finds those in older
- * ones.
+ * The database's owner moves gated records without a signing key. The owner has removed triggers, constraints and the
+ * unique index, and keeps all columns consistent. The worker's follower finds changes in new entries. An audit finds
+ * those in older entries.
  */
 
 type Attacked = AuditTest<GatedApp>
@@ -37,7 +37,6 @@ async function findFailure(source: LedgerSource): Promise<VerifyFailure | null> 
   return (await verifyLedger(source, { threads: 1 })).failure
 }
 
-/** Returns the output of `tallystick verify --database`. */
 async function foundByVerify({ app }: Attacked): Promise<string> {
   const failure = await findFailure(database(app.database.superuserUrl, null))
   return failure ? `${failure.seq} ${failure.code} ${failure.reason}` : 'nothing'
@@ -152,7 +151,7 @@ test('a genuine verification of another record is found', async (t) => {
 test('a verification that nobody signed is found', async (t) => {
   const audit = await setUp(t)
   await deliverTwice(audit)
-  // One bit of the signature, with a matching leaf.
+  // Changes one bit of the signature, and the leaf to match.
   const envelope =
     'set_byte(e.envelope, length(e.envelope) - 1, get_byte(e.envelope, length(e.envelope) - 1) # 1)'
   const seq = await appendAgain(audit, OLD_PASS, {
@@ -219,7 +218,7 @@ for (const [what, change, expected] of [
   })
 }
 
-/** Without a generated column, so that a row can be copied as a whole. */
+/** Drops the generated expression, so that a row can be copied as a whole. */
 const COPYABLE = 'alter table tallystick.gated_records alter column ended_as drop expression if exists'
 
 test('what only an audit can tell is found by it: revisions, and who performs what was never begun', async (t) => {
@@ -310,7 +309,8 @@ test('rows of a ledger without a chain are found by an audit', async (t) => {
 })
 
 /**
- * Makes a step by a thief of the API's login, who names the party. With the envelope key the thief can sign anything.
+ * Makes a step as a thief of the API's login, who names another party. With the envelope key the thief can sign
+ * anything.
  */
 async function stepOfStranger(
   { app }: Attacked,
@@ -394,7 +394,7 @@ test('a performer that overturns its own rejection in another’s name is found 
   const other = parseId('agt', audit.app.agents.stranger.id)
   const [refused] = await appendAsApi(audit.app, [{ ...entry, partyId: other }])
   assert.equal(refused!.outcome, 'refused_party')
-  // The database also accepts any actor from whoever appends. The statement shows the real one.
+  // The database accepts any actor from a login that may append. The signed statement shows the real actor.
   const [answer] = await appendAsApi(audit.app, [{ ...entry, partyId: other, actorId: other }])
   assert.equal(answer!.outcome, 'appended')
   const expected = new RegExp(`^${answer!.seq} columns_contradict_entries entries.actor_id`)

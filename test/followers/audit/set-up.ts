@@ -23,8 +23,8 @@ export type AuditTest<App extends TestApp = TestApp> = {
 }
 
 /**
- * The file's tests share its thread, whose start costs more than most of them. It starts a new thread when keys
- * change.
+ * All tests of a file share one verifier thread, because starting a thread costs more than most tests. The verifier
+ * starts a new thread when keys change.
  */
 const verifier = new EntryVerifier()
 after(() => verifier.close())

@@ -108,7 +108,7 @@ test('a note that can’t be kept outside is not published', async (t) => {
 test('a note that no verifier would take is neither kept nor published', async (t) => {
   const { app, worker, dir } = await setUp(t)
   const { sign } = worker.noteSigner
-  // The checkpoint is signed first, then the tree head for receipts.
+  // The checkpoint is signed first, then the tree head for receipts. Either signature is wrong once.
   for (const wrong of [1, 2]) {
     let signed = 0
     const noteSigner = {
@@ -213,7 +213,6 @@ async function checkpoints(app: TestApp) {
   )
 }
 
-/** Backdates the newest checkpoints by two seconds. */
 async function makeOlder(app: TestApp): Promise<void> {
   await app.sql('alter table tallystick.checkpoints disable trigger user')
   await app.sql("update tallystick.checkpoints set published_at = published_at - interval '2 seconds'")

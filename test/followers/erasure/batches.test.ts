@@ -44,7 +44,6 @@ async function notarize(
   return answer.records.map(({ id }: { id: string }) => id)
 }
 
-/** Requests the erasures and returns the seqs of their entries. */
 async function order(app: TestApp, ids: readonly string[]): Promise<number[]> {
   const seqs: number[] = []
   for (const id of ids) seqs.push(expectStatus(202, await erase(app, id)).json().erasure.entry.seq)
@@ -259,7 +258,8 @@ test('a list that is read while records are erased shows none of them, or all as
     await order(app, [id])
     await eraser.run()
   }
-  // Between reading the keys and the chunks: a record found by its reference no longer has it.
+  // The erasure happens between reading the keys and reading the chunks. So a record that was found by its reference
+  // no longer has the reference.
   beforeQuery(app, 'read_chunks', () => eraseAway(ids[0]!))
   const byReference = (await app.send('GET', '/v1/records?reference=one&order=asc')).json()
   assert.deepEqual(
@@ -269,7 +269,7 @@ test('a list that is read while records are erased shows none of them, or all as
       [ids[2], { i: 2 }],
     ],
   )
-  // Between reading the chunks and the entries that erased some of their records.
+  // The erasure happens between reading the chunks and reading the entries that erased some of their records.
   beforeQuery(app, 'find_erasures_of_batches', () => eraseAway(ids[1]!))
   const all = (await app.send('GET', '/v1/records?order=asc')).json()
   const shown = all.data.map(({ payload, metadata, erasure }: Shown) => [
@@ -297,7 +297,6 @@ type Shown = {
   readonly erasure: { readonly code: string } | null
 }
 
-/** Runs `work` once, before the first list query of that name. */
 function beforeQuery({ deps: { searchPool } }: TestApp, name: string, work: () => Promise<void>): void {
   const { query } = searchPool
   searchPool.query = async function (this: unknown, ...parameters: unknown[]) {

@@ -56,7 +56,7 @@ test('the old key is retired, and its secret destroyed, when no ledger has it an
       [toHex(newKid), false],
     ],
   )
-  // A server that knows only the old key continues. New ledgers begin with the new key.
+  // A server that knows only the old key continues with it. New ledgers begin with the new key.
   await app.notarize()
   const made = await app.send('POST', '/v1/ledgers', { key: OPERATOR_KEY, body: { name: 'later' } })
   assert.equal(await kidOf(app, made.json().ledger.id), toHex(newKid))

@@ -21,7 +21,6 @@ import { raiseVerifiedSizes } from '../../helpers/verified-sizes.ts'
 
 export type Logged = { readonly level: string; readonly message: string; readonly [name: string]: unknown }
 
-/** Dependencies of the worker's followers and queues, with connections of the worker's login. */
 export function openDeps(t: Test, app: TestApp) {
   const pool = lentPool(t, app, 'read', () =>
     openReadPool(testDatabase(app.database.workerUrl), { warn() {} }),
@@ -51,7 +50,7 @@ export function openDeps(t: Test, app: TestApp) {
 
 export type WorkerDeps = ReturnType<typeof openDeps>
 
-/** Verifies completions of the first ledger like a job of the queue. */
+/** Verifies completions of the first ledger as a job of the queue does. */
 export async function verifyAll(
   deps: WorkerDeps,
   app: TestApp,
@@ -76,7 +75,7 @@ export async function openBoss(t: Test, pool: pg.Pool): Promise<PgBoss> {
   return boss
 }
 
-/** Runs SQL as the database's owner with its triggers disabled. Throws if nothing changed. */
+/** Runs SQL as the superuser with triggers disabled. Throws if no row changed. */
 export async function tamper(app: TestApp, sql: string): Promise<void> {
   await withClient(app.database.superuserUrl, async (client) => {
     await client.query('set session_replication_role = replica')

@@ -2,8 +2,8 @@ import { constants, deflateRawSync, gzipSync } from 'node:zlib'
 import { below, pick, type Random } from './random.ts'
 
 /*
- * Seeded mutations of genuine bytes. Each is something that an attacker or a broken disk may do: changed bits, bytes
- * and lengths, ranges dropped, doubled or swapped, and ranges of another input.
+ * Seeded mutations of genuine bytes. Each is a change that an attacker or a broken disk may make: changed bits, bytes
+ * and lengths; ranges dropped, doubled or swapped; and ranges of another input.
  */
 
 /** Critical byte values: edges of CBOR heads, of UTF-8, of numbers. */
@@ -24,7 +24,7 @@ const CHANGES: readonly Change[] = [
     changed[below(random, bytes.length)] = random() < 0.5 ? pick(random, EDGES) : below(random, 256)
     return changed
   },
-  // For lengths and counts: changes a byte by one.
+  // Changes a byte by one, because the byte may be a length or a count.
   function editLength(bytes, random) {
     const changed = bytes.slice()
     changed[below(random, bytes.length)]! += random() < 0.5 ? 1 : -1
@@ -65,7 +65,7 @@ const CHANGES: readonly Change[] = [
   },
 ]
 
-/** Applies one to four changes. `other`: genuine bytes of the same kind, of which a range may be copied in. */
+/** Applies one to four changes. `other`: genuine bytes of the same kind, from which a range may be copied. */
 export function mutateBytes(bytes: Uint8Array, random: Random, other: Uint8Array): Uint8Array {
   let changed = bytes
   for (let left = 1 + below(random, 4); left > 0 && changed.length > 0; left--)

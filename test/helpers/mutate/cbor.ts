@@ -11,10 +11,10 @@ import { changeText, encodeAny, INTEGERS, pickLength } from './text.ts'
 export type Item = {
   major: number
   value: bigint
-  /** Bytes of the argument; null: the shortest. */
+  /** Number of bytes of the argument; null: as few as possible. */
   width: 0 | 1 | 2 | 4 | 8 | null
   body: Uint8Array | null
-  /** Items of an array; keys and values of a map, alternating; the one item of a tag. */
+  /** Items of an array, alternating keys and values of a map, or the one item of a tag. */
   items: Item[] | null
   isOpen: boolean
   /** Added to the length or count in the head. */
@@ -61,7 +61,7 @@ export const copyItem = (item: Item): Item => ({
   items: item.items?.map(copyItem) ?? null,
 })
 
-/** Returns the value of a label in a map; null if there is none. */
+/** Returns the value of a label in a map; null if the map lacks the label. */
 export function memberOf(item: Item, label: number): Item | null {
   const { items } = item
   const wanted = Buffer.from(encodeItem(int(label))).toString('hex')
@@ -240,7 +240,10 @@ export function label(random: Random): Item {
   )
 }
 
-/** Changes one item in place. Usually sorts maps again, so that checks behind the check of their order are reached. */
+/**
+ * Changes one item in place. Usually sorts maps again afterwards, so that the change also reaches the checks after
+ * the check of the order.
+ */
 export function changeItem(root: Item, random: Random): string {
   const places = placesOf(root)
   const place = pick(random, places)
@@ -334,7 +337,7 @@ function changeMap(item: Item, random: Random): string {
   if (kind < 0.4 || items.length < 2) {
     const [key, value] = [label(random), random() < 0.5 ? strange(random) : array(bytes(new Uint8Array(3)))]
     items.push(key, value)
-    // Duplicates a label, of a type that JavaScript or Python sets compare differently than bytes.
+    // Duplicates a label. JavaScript and Python compare labels of some types differently than bytes.
     if (random() < 0.2) items.push(copyItem(key), strange(random))
     return 'adds a label'
   }
@@ -361,7 +364,6 @@ function changeArray(item: Item, random: Random): string {
   return 'changes the array'
 }
 
-/** Mutates the bytes as CBOR items if they decode, otherwise as bytes. */
 export function mutateCbor(data: Uint8Array, random: Random, other: Uint8Array): Uint8Array {
   const item = decodeItem(data)
   if (item === null) return mutateBytes(data, random, other)

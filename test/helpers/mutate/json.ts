@@ -8,7 +8,7 @@ export type Tree =
   | { readonly kind: 'object'; readonly members: Member[] }
   | { readonly kind: 'array'; readonly items: Tree[] }
   | { readonly kind: 'scalar'; text: string }
-/** `name`: its literal, with quotes. */
+/** `name`: the literal of the name, with quotes. */
 type Member = { name: string; value: Tree }
 
 export function treeOf(value: unknown): Tree {
@@ -27,7 +27,10 @@ export function textOf(tree: Tree): string {
   return `{${tree.members.map(({ name, value }) => `${name}:${textOf(value)}`).join(',')}}`
 }
 
-/** Returns the value at a path of names and indices; undefined if there is none, or if JSON.parse cannot read it. */
+/**
+ * Returns the value at a path of names and indices; undefined if the path leads to nothing or JSON.parse cannot read
+ * the value.
+ */
 export function valueAt(tree: Tree | undefined, ...path: readonly (string | number)[]): unknown {
   let at = tree
   for (const step of path) at = childOf(at, step)
@@ -44,7 +47,7 @@ function childOf(tree: Tree | undefined, step: string | number): Tree | undefine
   return tree.members.find(({ name }) => name === JSON.stringify(step))?.value
 }
 
-/** Sets a member of the object at the path. Does nothing if there is no such object. */
+/** Sets a member of the object at the path. Does nothing if the path leads to no object. */
 export function setAt(tree: Tree, path: readonly (string | number)[], value: unknown): void {
   let at: Tree | undefined = tree
   for (const step of path.slice(0, -1)) at = childOf(at, step)
@@ -149,7 +152,7 @@ const VALUES = [
 /** Changes one node of the tree in place. Returns a description of the change. */
 export function changeTree(root: Tree, random: Random, pool: Pool = new Map()): string {
   const places = placesOf(root)
-  // Usually a scalar: most differences between readers are there.
+  // Usually changes a scalar, because most differences between readers are in scalars.
   const scalars = places.filter(({ tree }) => tree.kind === 'scalar')
   const place = random() < 0.6 && scalars.length > 0 ? pick(random, scalars) : pick(random, places)
   const { parent, index } = place
@@ -202,7 +205,7 @@ function changeLiteral(literal: string, random: Random): string {
   if (!literal.startsWith('"')) return changeText(literal, random)
   if (random() < 0.15) return escaped(literal, random)
   const text = changeText(literal.slice(1, -1), random)
-  // Usually written by a serializer, so that it stays JSON.
+  // Usually uses a serializer, so that the literal stays valid JSON.
   return random() < 0.7 ? JSON.stringify(text) : `"${text}"`
 }
 
@@ -308,7 +311,7 @@ function changeWhole(root: Tree, random: Random): string {
 }
 
 /**
- * Mutates a text as JSON (one of its lines), as text or as bytes. `other`: a text of the same kind, from which a
+ * Mutates one line of the text as JSON, or the text as text or bytes. `other`: a text of the same kind, from which a
  * range may be copied.
  */
 export function mutateText(text: string, random: Random, other: string): string {

@@ -1,4 +1,4 @@
-/** Returns a number from 0 to 1, exclusive (Mulberry32). */
+/** Makes a seeded generator of numbers from 0 to 1, exclusive (Mulberry32). */
 export type Random = () => number
 
 export function makeRandom(seed: number): Random {
@@ -14,6 +14,6 @@ export function makeRandom(seed: number): Random {
 export const below = (random: Random, count: number): number => Math.floor(random() * count)
 export const pick = <T>(random: Random, from: readonly T[]): T => from[below(random, from.length)]!
 
-/** Seed of one case, so that a case can be repeated without those before it. */
+/** Returns the seed of one case, so that the case can be repeated without the cases before it. */
 export const caseSeed = (seed: number, index: number): number =>
   (Math.imul(seed | 0, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)) >>> 0

@@ -17,7 +17,7 @@ const POINTS = [
   ...[0xfffe, 0xffff, 0x10000, 0x1f600, 0x1fffe, 0xe0001, 0xe0100, 0xf0000, 0x10ffff],
 ] as const
 
-/** Limits of texts, lists and files, in any unit. Each is tried at ±1. */
+/** Limits of texts, lists and files, in any unit. Lengths at each limit and one above or below it are used. */
 const LENGTHS = [
   ...[1, 4, 8, 16, 32, 36, 41, 48, 53, 54, 63, 64, 100, 127, 128, 200, 255, 256, 300, 500, 512, 1_000, 1_024],
   ...[1_500, 2_000, 2_048, 4_096, 8_192, 16_384, 32_768],
@@ -81,13 +81,12 @@ export const NUMBERS = [
   ...['NaN', 'Infinity', '-Infinity', '\uff11', '\u0661', '1n', '00', '1e00', '1e+0', '1e-0', '0e1', '0E400'],
 ] as const
 
-/** Integers around 2^31, 2^32, 2^53, 2^63 and 2^64, and small ones. */
 export const INTEGERS: readonly bigint[] = [
   ...[0n, 1n, 2n, 18n, 23n, 24n, 255n, 256n, 65_535n, 65_536n],
   ...[31n, 32n, 53n, 63n, 64n].flatMap((bits) => [-2n, -1n, 0n, 1n].map((step) => 2n ** bits + step)),
 ]
 
-/** Encodes a text as bytes. A lone surrogate becomes the three bytes that UTF-8 forbids. */
+/** Encodes a text as bytes. A lone surrogate becomes three bytes, which UTF-8 forbids. */
 export function encodeAny(text: string): Uint8Array {
   if (text.isWellFormed()) return Buffer.from(text)
   const parts = text.match(/[\ud800-\udbff][\udc00-\udfff]|[\s\S]/g) ?? []
@@ -102,7 +101,7 @@ export function encodeAny(text: string): Uint8Array {
 
 export const pickPoint = (random: Random): string => String.fromCodePoint(pick(random, POINTS))
 
-/** Picks a length near a limit. One in a hundred is long. */
+/** Picks a length near a limit. One in a hundred is near a high limit. */
 export const pickLength = (random: Random): number =>
   Math.max(0, pick(random, random() < 0.01 ? LONG_LENGTHS : LENGTHS) + pick(random, [-1, 0, 1]))
 

@@ -4,7 +4,10 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { WriteDeadlines } from '../../../src/http/connections/write-deadlines.ts'
 
-/** Fake of the members that the deadlines read. A test cannot control how much a kernel takes, and when. */
+/**
+ * A fake with the members that the deadlines read. With a real connection a test could not control how much the
+ * kernel takes, and when.
+ */
 class Connection extends EventEmitter {
   bytesWritten = 0
   writableLength = 0

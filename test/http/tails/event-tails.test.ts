@@ -73,7 +73,7 @@ test('a stream of events', async (t) => {
     const count = (await allEvents(app, Object.fromEntries(new URLSearchParams(query)))).length
     await until(() => whole.events.length === count)
     for (const [i, { cursor }] of whole.events.entries()) {
-      // The header takes precedence, because a reconnecting client repeats its first address.
+      // `Last-Event-ID` takes precedence over the query, because a client that reconnects repeats its first address.
       const rest = await tail({ query, lastEventId: cursor })
       const sameByQuery = await tail({ query: `?cursor=${cursor}&${query.split('&').slice(1).join('&')}` })
       const wanted = eventsOf(whole).slice(i + 1)
@@ -186,7 +186,7 @@ test('streams of events of many', async (t) => {
     }
     for (const each of tails) each.close()
     t.diagnostic(`the slowest of 200 tails: ${slowest.map(Math.round).join(', ')} ms`)
-    // The minimum of several rounds, because a busy machine may delay one.
+    // The minimum of several rounds counts, because a busy machine may delay a round.
     assert.ok(Math.min(...slowest) < 1_000, `${slowest} ms`)
   })
 
@@ -246,7 +246,7 @@ test('a stream of events that nobody reads reads no further than buffers take', 
   reader.destroy()
 })
 
-/** Concurrent tests, each with its own application, because both wait for clocks. */
+/** Both tests wait for clocks. So they run concurrently, each with its own application. */
 test('a stream of events that stays open', { concurrency: true }, async (t) => {
   await Promise.all([
     t.test('whose key has ended', { concurrency: true }, async (t) => {

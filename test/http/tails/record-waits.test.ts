@@ -9,9 +9,9 @@ import { buildGatedApp, type GatedApp } from '../../helpers/gated-app.ts'
 import { addTestHome } from '../../helpers/test-home.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** Longer than any test waits for an immediate answer. */
+/** A wait that is longer than the tests allow for an immediate answer. */
 const LONG = '?wait=20'
-/** By then a waiting request would have been notified. */
+/** Within this time a waiting request would have been notified. */
 const A_WHILE_MS = 400
 
 type Asked = { readonly version?: number; readonly key?: string; readonly query?: string }
@@ -102,7 +102,8 @@ test('a request for a record waits for its next step', async (t) => {
     const { id } = await app.create()
     const statusOf = async (tag: string, query = '') =>
       (await app.send('GET', `/v1/records/${id}${query}`, { headers: { 'if-none-match': tag } })).statusCode
-    // RFC 9110 §13.1.2: weak comparison, a list, or any. nginx weakens a tag when it compresses.
+    // If-None-Match uses weak comparison with a list, or `*` (RFC 9110 §13.1.2). nginx weakens a tag when it
+    // compresses.
     for (const tag of ['"1"', 'W/"1"', '"7", W/"1"', '*', '"x",\t"1"']) {
       assert.equal(await statusOf(tag), 304, tag)
       assert.equal(await statusOf(tag, '?wait=0.1'), 304, tag)
@@ -164,7 +165,7 @@ test('nothing is looked at while nobody waits', async (t) => {
   assert.ok(looks > 0)
 })
 
-/** Over a socket, because the test closes it. */
+/** Uses a socket, because the test closes it. */
 async function ask({ app, agents }: GatedApp, id: string) {
   const origin = app.server.listening
     ? `http://127.0.0.1:${(app.server.address() as { port: number }).port}`

@@ -8,15 +8,15 @@ import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.t
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../src/proof/request-limits.ts'
 
 /*
- * Attacks by types and documents on a shared server. Slices are measured in CPU time, so that other load does not
+ * Attacks on a shared server by types and documents. Slices are measured in CPU time, so that other load does not
  * matter.
  */
 
-/** Slice of the event loop that serves everybody. */
+/** Maximum slice of the event loop, because the event loop serves all ledgers. */
 const SLICE_MS_MAX = 20
 const SLICES = 8
 
-/** Mean of several slices, because CPU time is counted in ticks of some milliseconds. */
+/** Returns the mean of several slices, because CPU time is counted in ticks of some milliseconds. */
 function meanSliceMs(work: () => unknown): number {
   work()
   const begun = process.threadCpuUsage()
@@ -35,7 +35,7 @@ function nested(depth: number, wrap: (inner: JsonValue) => JsonValue, core: Json
   return value
 }
 
-/** Each definition refers to the next one `fan` times. */
+/** Makes definitions, each of which refers to the next one `fan` times. */
 function tower(levels: number, keyword: string, fan = 2, end: JsonValue = { type: 'integer' }): JsonObject {
   return named(levels, (i) =>
     i === levels - 1 ? end : { [keyword]: times(fan, () => ({ $ref: `#/$defs/n${i + 1}` })) },
@@ -260,7 +260,6 @@ test('no schema that is taken holds up the others, whatever is sent', { timeout:
   }
 })
 
-/** As large as schemas may be. */
 const LARGE: Record<string, JsonValue> = {
   'as many subschemas as are taken': { properties: named(990, () => ({ type: 'string' })) },
   'as many patterns as are taken': {

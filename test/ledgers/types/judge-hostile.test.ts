@@ -13,8 +13,9 @@ import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.
 import { signEntry } from '../../../src/signing/sign-entry.ts'
 
 /*
- * Attacks by types and documents on a shared worker: the maximum of rules, each of which reads the maximum of data.
- * It takes up to 13 ms of CPU. Writing a text once for each rule instead of once would take several times that.
+ * Attacks on a shared worker by types and documents. The worst case is the maximum number of rules, each of which
+ * reads the maximum of data. It takes up to 13 ms of CPU. If a text were written for each rule instead of once, it
+ * would take several times that.
  */
 
 const SLICE_MS_MAX = 40
@@ -24,7 +25,7 @@ const NESTED = 30
 
 const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
 
-/** As many items as fit. */
+/** Returns as many items as fit into a document. */
 function list(item: (i: number) => JsonValue): JsonValue[] {
   const items: JsonValue[] = []
   for (let bytes = 1_000; ; ) {
@@ -93,7 +94,7 @@ function attacks(core: JsonValue): Record<string, Attack> {
   }
 }
 
-/** Mean CPU time of a slice, so that other load does not matter. */
+/** Returns the mean CPU time of a slice. Other load does not count. */
 function meanTurnMs(work: () => unknown): number {
   work()
   const begun = process.threadCpuUsage()

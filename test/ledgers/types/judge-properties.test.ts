@@ -20,7 +20,6 @@ const rule = (op: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 })
 
-/** Returns 'pass', or the code of a rule that compares the two values. */
 function compare(definition: JsonObject, expected: JsonValue, actual: JsonValue): string {
   const documents = { payload: { a: expected }, evidence: { a: actual }, tolerances: null }
   return judge(parseRules([definition]), documents).rules[0]!.code ?? 'pass'

@@ -1,13 +1,12 @@
 import { workInThread } from '../../../src/load/threads/work-in-thread.ts'
 
-/* Thread with functions for tests, as src/http/thread.ts has those of a server. */
+/* A thread with functions for tests. src/http/thread.ts is the server's. */
 
 const KNOWN = {
   echo: (input: unknown) => input,
   spin(): never {
     for (;;);
   },
-  /** Runs until the other side opens the gate in shared memory. */
   hold(gate: Int32Array<SharedArrayBuffer>): number {
     Atomics.add(gate, 1, 1)
     Atomics.notify(gate, 1)

@@ -1,9 +1,8 @@
-/** A metric of a process on /metrics. */
 export type Exposed = {
   readonly name: string
   readonly type: string
   readonly help: string
-  /** Each with its labels, without `le`. */
+  /** Samples of the metric, each with its labels except `le`. */
   readonly samples: readonly Sample[]
 }
 

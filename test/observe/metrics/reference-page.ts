@@ -7,7 +7,7 @@ const PAGE = resolve(import.meta.dirname, '../../../docs/operate/observe.md')
 export type Documented = {
   readonly name: string
   readonly type: string
-  /** null: the values are not known in advance. */
+  /** Values of each label; null: the values are not known in advance. */
   readonly labels: ReadonlyMap<string, readonly string[] | null>
   readonly processes: string
 }
@@ -19,7 +19,7 @@ export function readReferencePage(): Documented[] {
     .slice(1)
     .flatMap((section) => {
       const processes = /\(([a-z, ]+)\)/.exec(section.split('\n')[0]!)?.[1]
-      // The sections on traces are about no metric.
+      // Sections on traces describe no metrics.
       if (processes === undefined) return []
       const rows = section.split('\n').filter((line) => line.startsWith('| `'))
       return rows.map((row) => {
@@ -29,7 +29,7 @@ export function readReferencePage(): Documented[] {
     })
 }
 
-/** Parses a cell such as: `pool`: `read`, `write`; `state` */
+/** Parses a cell of labels, such as: `pool`: `read`, `write`; `state` */
 function parseLabels(cell: string): Map<string, string[] | null> {
   if (cell === '') return new Map()
   const parts = cell.includes(':') ? cell.split('; ') : cell.split(', ')

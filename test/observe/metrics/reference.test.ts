@@ -16,10 +16,10 @@ import { PROJECT_DIR } from '../../system/deployment/installation.ts'
 import { type Exposed, parseExposition } from './exposition.ts'
 import { readReferencePage } from './reference-page.ts'
 
-/** The library names the process's own metrics. */
+/** The other metrics are of the process itself, and the library names them. */
 const isOurs = ({ name }: { name: string }) => name.startsWith('tallystick_')
 
-/** The only allowed labels, so that none comes from a client. */
+/** The only allowed labels. With this list no label can come from a client. */
 const LABELS = new Set(
   'cause code failure finding follower kind lookup major method minor outcome owner part patch pool queue reason result route source space state status stream version witness'.split(
     ' ',
@@ -78,7 +78,7 @@ test('no page names a metric that no process has', () => {
   }
 })
 
-/** Database roles with the same prefix. */
+/** Names of database roles, which begin with the same prefix as metrics. */
 const ROLES = new Set(['tallystick_owner', 'tallystick_api', 'tallystick_worker'])
 
 function assertValues({ name, type, samples }: Exposed, label: string, values: readonly string[]): void {
@@ -88,7 +88,7 @@ function assertValues({ name, type, samples }: Exposed, label: string, values: r
   else for (const value of found) assert.ok(values.includes(value), `${name}: ${label}=${value}`)
 }
 
-/** https://prometheus.io/docs/practices/naming/ */
+/** Conventions: https://prometheus.io/docs/practices/naming/ */
 function assertConventional(metric: Exposed): void {
   const { name, type, help, samples } = metric
   assert.match(name, /^(tallystick|process|nodejs)(_[a-z0-9]+)+$/)
@@ -103,7 +103,7 @@ function assertConventional(metric: Exposed): void {
   if (name.endsWith('_info')) for (const { value } of samples) assert.equal(value, 1)
   if (isOurs(metric)) {
     assert.match(help, /^[A-Z].*[^.\s]$/, name)
-    // Otherwise rate() would be wrong.
+    // A negative counter would make rate() wrong.
     if (type === 'counter') for (const { value } of samples) assert.ok(value >= 0, name)
   }
   for (const { labels } of samples) {

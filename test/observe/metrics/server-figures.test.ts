@@ -134,7 +134,7 @@ test('a server that listens tells of its clients’ connections', async (t) => {
     const socket = await send(request)
     await until(async () => (await figure('requests_under_way')) === 1)
     assert.equal(await figure('connections'), 1)
-    // A reset, because a client that only half-closes may still wait for its answer.
+    // The client resets the connection. A client that only half-closes may still wait for its answer.
     socket.resetAndDestroy()
     await until(async () => (await figure('requests_aborted_total')) === 1)
     await release()

@@ -6,13 +6,13 @@ import type { Test } from '../../helpers/app.ts'
 import { until } from '../../helpers/wait.ts'
 import { bytesIn, type Message, messagesIn, numberIn, readMessage, textIn } from './protobuf.ts'
 
-/** A span as in opentelemetry/proto/trace/v1/trace.proto. */
+/** A span with the members of opentelemetry/proto/trace/v1/trace.proto. */
 export type ReceivedSpan = {
   readonly name: string
   readonly kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer'
   readonly traceId: string
   readonly spanId: string
-  /** Empty: the root of its trace. */
+  /** Id of the parent; empty: the span is the root of its trace. */
   readonly parentId: string
   readonly startedAtMs: number
   readonly endedAtMs: number
@@ -25,7 +25,10 @@ export type ReceivedSpan = {
 
 type Answer = (response: ServerResponse) => void
 
-/** Starts an OTLP collector on loopback that stores all spans. `answer`: 200 by default; an empty function hangs. */
+/**
+ * Starts an OTLP collector on loopback that stores all spans. `answer`: answers 200 by default; an empty function
+ * never answers.
+ */
 export async function startCollector(t: Test, answer: Answer = (response) => response.writeHead(200).end()) {
   const spans: ReceivedSpan[] = []
   const requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[] = []
@@ -48,7 +51,7 @@ export async function startCollector(t: Test, answer: Answer = (response) => res
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: url },
     spans,
     requests,
-    /** Assignable: changes the answers from now on. */
+    /** A test may replace this function, which changes the answers from then on. */
     answer,
     async received(name: string, count = 1): Promise<ReceivedSpan[]> {
       const named = () => spans.filter((span) => span.name === name)
@@ -68,7 +71,6 @@ export async function startCollector(t: Test, answer: Answer = (response) => res
   return collector
 }
 
-/** Makes a `traceparent` of a new trace. */
 export function newCaller(flags = '01') {
   const traceId = randomBytes(16).toString('hex')
   const spanId = randomBytes(8).toString('hex')

@@ -47,7 +47,10 @@ test('certificates are read when the process starts', () => {
   assert.equal(tracing?.tls.ca?.toString(), 'a certificate')
 })
 
-/** Invalid values by variable. Others may set these variables for all programs of a cluster. */
+/**
+ * Invalid values for each variable. These variables are often set for all programs of a cluster, so they may have
+ * values that are not meant for us.
+ */
 const RUBBISH: Record<string, readonly string[]> = {
   ENDPOINT: ['collector.example:4317/hunter2', 'hunter2', 'grpc://hunter2', 'http://', '/hunter2'],
   PROTOCOL: ['grpc', 'http/json', 'hunter2'],
@@ -62,7 +65,7 @@ const RUBBISH: Record<string, readonly string[]> = {
   EXPORTER: ['zipkin', 'otlp,console', 'console', 'none,otlp', 'hunter2'],
   DISABLED: ['1', 'yes', 'hunter2'],
 }
-/** Any text is a valid name. */
+/** Any text is a valid service name. */
 const TAKES_ALL = 'OTEL_SERVICE_NAME'
 
 const variables = new Set(

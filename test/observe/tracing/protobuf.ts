@@ -1,7 +1,10 @@
 /** Values of each field of a message, by field number: bytes, or bigint for numbers. */
 export type Message = ReadonlyMap<number, readonly (Buffer | bigint)[]>
 
-/** Independent reader of the Protocol Buffers wire format, because others must be able to read what we send. */
+/**
+ * Reads the Protocol Buffers wire format. It is independent of our encoder, because other software must be able to
+ * read what we send.
+ */
 export function readMessage(bytes: Buffer): Message {
   const fields = new Map<number, (Buffer | bigint)[]>()
   let at = 0

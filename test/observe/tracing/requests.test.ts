@@ -44,7 +44,7 @@ test('requests that are traced', async (t) => {
       assert.equal(append.attributes['tallystick.entry.kind'], 'record-notarized')
       assert.equal(append.attributes['tallystick.entry.seq'], record.entry.seq)
       assert.ok(Number(append.attributes['tallystick.append.wait_ms']) >= 0)
-      // Two clocks, which a busy machine reads at different times.
+      // The times are from two clocks. A busy machine may read them at different times.
       assert.ok(append.startedAtMs >= request.startedAtMs - CLOCKS_APART_MS)
       assert.ok(append.endedAtMs <= request.endedAtMs + CLOCKS_APART_MS)
     },

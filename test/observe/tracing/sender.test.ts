@@ -8,7 +8,6 @@ import { parseConfig } from '../../../src/run/config.ts'
 import { until } from '../../helpers/wait.ts'
 import { startCollector } from './collector.ts'
 
-/** Opens tracing of one process and counts sent and lost spans. */
 async function open(environment: Record<string, string>) {
   const figures = { sent: 0, lost: { queue_full: 0, not_taken: 0, closed: 0 } }
   const tracing = await openTracing(parseConfig(environment).tracing, 'tallystick-server', () => ({
@@ -52,7 +51,7 @@ test('a collector that hangs makes spans be dropped and counted, and none waits 
   t.after(() => tracing.close())
   trace(tracing, TRACE_SPANS_WAITING_MAX + 1_234)
   assert.equal(figures.lost.queue_full, 1_234)
-  // The first request timed out, and its slots are free.
+  // When spans of the first request count as lost, that request has timed out and its slots are free.
   await until(() => figures.lost.not_taken > 0)
   trace(tracing, 10)
   assert.equal(figures.lost.queue_full, 1_234)

@@ -94,8 +94,8 @@ test('an IPv4 address inside an IPv6 one counts, where it is the one that is rea
   ]) {
     assert.equal(classifyAddress(ip, NONE), 'refused', ip)
   }
-  // 6to4, Teredo, IPv4-compatible and -translated addresses have no working relays, so they are refused even with a
-  // public address inside.
+  // These addresses contain a public address: 6to4, Teredo, IPv4-compatible and IPv4-translated. They are refused,
+  // because their relays no longer work.
   for (const ip of ['2002:0808:0808::1', '2001::8.8.8.8', '::8.8.8.8', '::ffff:0:808:808']) {
     assert.equal(classifyAddress(ip, NONE), 'refused', ip)
   }
@@ -140,7 +140,7 @@ test('an allowance opens its range and nothing beside it', () => {
     'fd00:2::5': 'refused',
     '8.8.8.8': 'allowed',
     '8.8.4.4': 'public',
-    // Behind a translator the same number is another machine.
+    // The number is an allowed address, but behind a translator it is another machine.
     '64:ff9b::10.1.2.3': 'refused',
   }
   for (const [ip, expected] of Object.entries(classes)) {
@@ -173,7 +173,7 @@ test('a bad allowance is refused by name, with what to write instead', () => {
   for (const [text, message] of faults) assert.throws(() => parseAllowances(text), { message }, text)
 })
 
-/** Mask of one byte: ones for the bits behind the prefix. */
+/** Returns one byte of a mask: ones for the bits behind the prefix. */
 function hostMask(prefixBitsLeft: number): number {
   return prefixBitsLeft >= 8 ? 0 : prefixBitsLeft <= 0 ? 0xff : 0xff >> prefixBitsLeft
 }
@@ -196,7 +196,7 @@ function spellingsOf(bytes: readonly number[]): string[] {
     ]
   }
   const full = [...Buffer.from(bytes).toString('hex').matchAll(/.{4}/g)].join(':')
-  // As inet_ntop writes it below ::/96.
+  // The spelling of inet_ntop for addresses below ::/96.
   const dotted = `${full.slice(0, 30)}${bytes.slice(12).join('.')}`
   const short = bytes.slice(0, 12).every((byte) => byte === 0) ? [`::${bytes.slice(12).join('.')}`] : []
   return [address.toString(), address.toNormalizedString(), full, full.toUpperCase(), dotted, ...short]

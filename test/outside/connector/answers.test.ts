@@ -244,7 +244,7 @@ test('a connection that is cut before the status was a reset, and the post is no
   }
 })
 
-/** Posts with the connector's connection, as if the other end had a public address. */
+/** Posts with the connector's own connection class, as if the other end had a public address. */
 async function postAsIfPublic(url: string): Promise<OutboundAnswer> {
   class PublicConnection extends Connection {
     override get isPrivate() {

@@ -10,7 +10,7 @@ import {
 import { assertFails } from './assert-fails.ts'
 import { PATIENT, request, startBytePeer, startConnector, startHttpPeer } from './peers.ts'
 
-/** Concurrent, because all of them wait for clocks. */
+/** The tests run concurrently, because all of them wait for clocks. */
 test('in time', { concurrency: true }, async (t) => {
   await Promise.all([
     t.test(
@@ -114,7 +114,7 @@ function onSecondRequest(answer: (socket: Socket) => void): (socket: Socket) => 
 }
 
 async function closes(t: TestContext, open: ReadonlySet<Socket>, what: string): Promise<void> {
-  // A socket that is not read does not see its end either.
+  // A socket does not notice its end while it is not read.
   for (const socket of open) socket.resume()
   await t.waitFor(() => assert.equal(open.size, 0, what), PATIENT)
 }

@@ -7,11 +7,13 @@ const TYPES: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' }
 
 export type NameServer = {
   makeResolver(options: ResolverOptions): dns.Resolver
-  /** `A example.com`, in order of arrival. */
+  /** Questions in order of arrival, such as `A example.com`. */
   readonly questions: readonly string[]
 }
 
-/** Starts a name server on this machine. `answer`: null for no answer, no addresses for NXDOMAIN. */
+/**
+ * Starts a name server on this machine. `answer` returns addresses; an empty list: NXDOMAIN; null: no answer is sent.
+ */
 export async function startNameServer(
   t: TestContext,
   answer: (type: 'A' | 'AAAA', name: string) => readonly string[] | null,
@@ -38,7 +40,7 @@ export async function startNameServer(
   }
 }
 
-/** Name of the first question (RFC 1035 §4.1.2), which begins after the 12-byte header. */
+/** Returns the name of the first question (RFC 1035 §4.1.2). The question begins after the header of 12 bytes. */
 function nameOf(query: Buffer): { name: string; end: number } {
   const labels: string[] = []
   let at = 12
@@ -53,7 +55,7 @@ function answerOf(question: Buffer, type: 'A' | 'AAAA', ips: readonly string[]):
   const head = Buffer.from(question)
   head.writeUInt16BE(ips.length > 0 ? 0x8180 : 0x8183, 2)
   head.writeUInt16BE(ips.length, 6)
-  // No authority and no additional records: those of the query are dropped.
+  // The answer has no authority and no additional records, so the query's counts are replaced.
   head.writeUInt32BE(0, 8)
   const records = ips.map((ip) => {
     const data =

@@ -9,20 +9,19 @@ import type { ResolveName } from '../../../src/outside/connector/resolve-name.ts
 export const LOOPBACK = parseAllowances('127.0.0.0/8,::1')
 
 /**
- * For `waitFor`, whose default of one second is too short on a busy machine. Less than OUTBOUND_IDLE_MS_MAX, so that
- * a connection that closed by then did not just time out.
+ * Timeout for `waitFor`, whose default of one second is too short on a busy machine. It is less than
+ * OUTBOUND_IDLE_MS_MAX. So a connection that closes within it was not closed for being idle.
  */
 export const PATIENT = { timeout: 3_500 }
 
 export type Peer = {
   readonly url: string
   readonly port: number
-  /** Number of connections so far. */
   readonly connections: number
   readonly open: ReadonlySet<Socket>
 }
 
-/** Starts a peer that speaks bytes: `onRequest` is called with each chunk that arrives. */
+/** Starts a peer that sends raw bytes. `onRequest` is called with each chunk that arrives. */
 export async function startBytePeer(
   t: TestContext,
   onRequest: (socket: Socket, chunk: Buffer) => void,

@@ -12,7 +12,7 @@ const START = { size: 3, checkpoint: 0, verifiedSize: 0 }
 
 const numberOf = (id: Uuid) => bytesOfUuid(id)[0]!
 
-/** Watches ledgers whose ends the test sets. */
+/** Sets up a watch of ledgers. The test sets the ends of the ledgers. */
 function setUp() {
   const ends = new Map<number, LedgerEnds>([
     [1, START],

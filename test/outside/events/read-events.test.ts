@@ -120,7 +120,8 @@ test('a ledger’s events', async (t) => {
     async () => {
       const told = []
       let from: EventPosition = BEGINNING
-      // Reads like a tail of a growing ledger: each entry at once, each checkpoint three entries later.
+      // Reads events as a tail of a growing ledger does. Each entry is read at once, each checkpoint three entries
+      // later.
       for (let size = 0; size <= ends.size; size++) {
         const published = whole.filter(
           ({ event }) => event.type === 'checkpoint.published' && event.seq + 1 <= size - 3,

@@ -5,7 +5,7 @@ import { archiveUnavailable } from '../../../src/db/connect/archive.ts'
 import type { Db } from '../../../src/db/connect/client.ts'
 import { SharedReads } from '../../../src/outside/events/shared-reads.ts'
 
-/** Reads that end when the test resolves them. */
+/** Starts reads that last until the test resolves them. */
 function heldReads(atOnceMax: number) {
   const reads = new SharedReads<string>(atOnceMax, 2)
   const begun: string[] = []
@@ -65,7 +65,7 @@ test('ledgers take turns: a ledger that asks for a great deal waits for it alone
   assert.deepEqual(begun, ['a', 'b', 'x', 'z', 'c', 'y', 'd'])
 })
 
-/** A database whose archive answers when the test resolves it. */
+/** Makes a database whose archive answers when the test resolves it. */
 function slowArchive() {
   const asked: { resolve(envelopes: Uint8Array[]): void; reject(error: Error): void }[] = []
   const readEnvelopes = () =>

@@ -62,7 +62,10 @@ test('what something between refuses', async (t) => {
     },
   )
 
-  /** Shares a record. `refuse` gets the number of tries so far and returns the proxy's status. */
+  /**
+   * Shares a record. `refuse` gets the number of tries so far. It returns the proxy's status; null: the request
+   * passes.
+   */
   async function sendFlaky(refuse: (times: number) => number | null) {
     await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)
     const word = `flaky ${Math.random()}`

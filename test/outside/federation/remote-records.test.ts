@@ -78,7 +78,8 @@ test('a record of another ledger is shown in the shape of the ledger’s own', a
   })
 
   await t.test('with the newest step of each kind, and what came with it', async () => {
-    // An agent of the home performs. An agent of this ledger has the same id, and the two must not be confused.
+    // The performer is an agent of the home ledger. An agent of this ledger has the same id, and the server must not
+    // confuse the two.
     const other = { agent: stranger.id, key: home.key }
     const open = await home.share()
     await open.activate(other)

@@ -10,8 +10,8 @@ import { RequestLimits } from '../../../src/outside/federation/request-limits.ts
 const ENTRY_BYTES = 1_000
 
 /**
- * Sends entries 0 to `count` as the limits require. Entries for which `isBad` holds are refused for their content.
- * Returns the number of requests and the entries that were isolated.
+ * Sends entries 0 to `count` in requests of the size that the limits allow. A request with an entry for which `isBad`
+ * returns true is refused for its content. Returns the number of requests and the entries that were isolated.
  */
 function search(count: number, isBad: (entry: number) => boolean) {
   const limits = new RequestLimits(null)

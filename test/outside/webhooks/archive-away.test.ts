@@ -14,10 +14,13 @@ import { buildStage } from '../../helpers/webhook-stage.ts'
 const ERASED = { events: ['record.recorded', 'payload.erased'] }
 const GOES_ON = 'update tallystick.webhook_cursors set due_at = now(), resume_at = null where webhook_id = $1'
 
-/** Number of payloads that are erased while the archive works, and whose events are requested again while it hangs. */
+/**
+ * Number of payloads that are erased while the archive works. Their events are requested again while the archive
+ * hangs.
+ */
 const ERASURES = 5
 
-/** Makes the archive unavailable, or hang, until the test ends or calls the returned function. */
+/** Makes the archive unavailable, or makes it hang, until the test ends or calls the returned function. */
 function takeAway(t: TestContext, how: 'away' | 'hangs'): () => void {
   const answer = Promise.withResolvers<never>()
   answer.promise.catch(() => {})
@@ -77,7 +80,7 @@ test('deliveries whose events lie in an archive that is away', async (t) => {
 
     await endpoint.rests()
     await rename(`${released.directory}.away`, released.directory)
-    // Ends the pause.
+    // Makes the deliveries due, so that their pause ends.
     await endpoint.sql(
       'update tallystick.webhook_deliveries set due_at = now() where webhook_id = $1 and due_at is not null',
     )

@@ -67,7 +67,8 @@ test('what endpoints are delivered', async (t) => {
       latencies.sort((a, b) => a - b)
       const [p50, p99] = [latencies[SIGNALS / 2]!, latencies[Math.ceil(SIGNALS * 0.99) - 1]!]
       console.log(`signal.emitted after its verdict was answered: p50 ${p50} ms, p99 ${p99} ms`)
-      // The median only: other tests run at the same time, and the slowest one depends on the machine.
+      // Only the median is checked, because the slowest delivery depends on the machine and on other tests that run
+      // at the same time.
       assert.ok(p50 < SIGNAL_MS_MAX)
     },
   )
@@ -158,7 +159,7 @@ test('what endpoints are delivered', async (t) => {
       await endpoint.ask('POST', '/pause')
       const record = await stage.notarize()
       const after = await stage.notarize()
-      // Tampers like a database owner, who cannot make the signature.
+      // Tampers as a database owner, who cannot make the signature.
       const forged = 'set_byte(envelope, length(envelope) - 1, get_byte(envelope, length(envelope) - 1) # 1)'
       await stage.sql(
         `begin; set local session_replication_role = replica;
@@ -205,7 +206,8 @@ test('what endpoints are delivered', async (t) => {
 test('an endpoint of a ledger in which everything happens', async (t) => {
   const stage = await buildStage(t)
   await t.test('is delivered bodies that are each a WebhookEvent of the OpenAPI document', async (t) => {
-    // The helper verifies completions itself. After its restart the worker delivers the events of that time.
+    // The helper verifies completions itself, so the worker is stopped. After its restart the worker delivers the
+    // events of that time.
     await stage.worker.end('SIGTERM')
     const plain = await stage.subscribe(t)
     const full = await stage.subscribe(t, { include: ['documents', 'envelope'] })
@@ -213,7 +215,7 @@ test('an endpoint of a ledger in which everything happens', async (t) => {
     await letEventsHappen(stage, async () => {})
     await stage.restartWorker()
     await full.ask('POST', '/test')
-    // For events from peers see test/system/federation/received-events.test.ts.
+    // Events from peers are tested in test/system/federation/received-events.test.ts.
     const types = [...EVENT_TYPES, ...NOTICE_TYPES].filter((type) => type !== 'entry.received')
     for (const type of types) await full.hears(1, type)
     for (const type of types) if (type !== 'webhook.test') await plain.hears(1, type)

@@ -24,7 +24,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
     return id
   }
 
-  /** Makes deliveries due that are pending after `attempts` attempts, until `condition` holds. */
+  /** Makes deliveries due that are pending after `attempts` attempts. Repeats this until `condition` holds. */
   async function hurry(endpoint: Endpoint, attempts: number, condition: () => boolean | Promise<boolean>) {
     await until(async () => {
       if (await condition()) return true
@@ -42,7 +42,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
 
   const standing = async (endpoint: Endpoint) => (await endpoint.ask('GET')).standing
 
-  // Concurrent with the next tests, whose records differ.
+  // Runs concurrently with the next tests, whose records differ.
   const sentAgain = t.test(
     'what failed is sent again after 5 s, with the same id, and only then what is later of its record',
     async (t) => {
@@ -295,7 +295,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
     const pauseMs = Date.parse((await standing(endpoint)).resumeAt) - Date.now()
     assert.ok(pauseMs > 2_000 && pauseMs < 5_600, `left alone for ${pauseMs} ms`)
     await stage.notarize()
-    // At each end of the pause twenty old deliveries are due.
+    // Each time the pause ends, twenty old deliveries are due.
     await until(async () => {
       await endpoint.sql(
         "update tallystick.webhook_deliveries set due_at = now(), tries = 1 where webhook_id = $1 and state = 'pending'",

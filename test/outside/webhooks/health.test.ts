@@ -10,7 +10,10 @@ const DAY_MS = 24 * HOUR_MS
 const NEW: KnownHealth = { failures: 0, failingSinceMs: null, failingDays: 0, lastFailureMs: null }
 const REFUSED = { isDown: false, isGone: false, waitMs: 0 }
 
-/** Fails attempts at these times, each with a new object as after a restart. Returns the health after the last one. */
+/**
+ * Fails attempts at these times. Each attempt has a new object, as after a restart. Returns the health after the last
+ * attempt.
+ */
 function failAt(timesMs: readonly number[], failure = REFUSED) {
   let known = NEW
   let stop = null
@@ -24,7 +27,7 @@ function failAt(timesMs: readonly number[], failure = REFUSED) {
   return { stop, ...known }
 }
 
-/** Times of all attempts of a delivery that begins at `startMs`. */
+/** Returns the times of all attempts of a delivery that begins at `startMs`. */
 function triesFrom(startMs: number): number[] {
   const times = [startMs]
   for (const delayMs of WEBHOOK_RETRY_DELAYS_MS) times.push(times.at(-1)! + delayMs)

@@ -29,8 +29,8 @@ test('delivery that is interrupted', async (t) => {
   await t.test(
     'by a worker that ends, goes on with the next one, and sends nothing again that was answered',
     async (t) => {
-      // The first eight are answered. The others stay open, so that no further request follows before the worker has
-      // stopped.
+      // Only the first eight requests are answered. The others stay open, so that the worker sends no further request
+      // before it stops.
       const waiting: ServerResponse[] = []
       const endpoint = await stage.subscribe(t, RECORDED, (_, response) => {
         if (endpoint.received().length <= 8) response.writeHead(204).end()
@@ -64,7 +64,7 @@ test('delivery that is interrupted', async (t) => {
     proxy!.refuse()
     await sleep(AWAY_MS)
     proxy!.accept()
-    // The lease of the interrupted worker must end first.
+    // The deliveries continue once the lease of the interrupted worker has ended.
     await until(() => distinct(endpoint) === 60)
     assert.ok(endpoint.received().length < 120, `${endpoint.received().length} requests`)
   })

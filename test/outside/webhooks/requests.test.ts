@@ -21,7 +21,6 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
   const idsOf = (endpoint: Endpoint) => endpoint.received().map(({ id }) => id)
   const countOf = async (endpoint: Endpoint, state: string) =>
     (await endpoint.deliveries(`?state=${state}`)).length
-  /** The state after eight failed attempts. */
   const giveUp = (endpoint: Endpoint) =>
     endpoint.sql(
       `update tallystick.webhook_deliveries set state = 'dead', due_at = null, finished_at = now()
@@ -37,7 +36,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
     return endpoint
   }
 
-  // Concurrent: each test has its own endpoint with separate events.
+  // The tests run concurrently: each has its own endpoint and events.
   await Promise.all([
     t.test('redelivers one event, with the same id and body, and then what was given up', async (t) => {
       const endpoint = await deadEndpoint(t, 3)
@@ -78,7 +77,8 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
     }),
     t.test('recovers what was not delivered in a time; all of it where that is asked', async (t) => {
       const since = new Date().toISOString()
-      // A recovery also includes what is up to a minute older, so this needs its own type.
+      // A recovery also includes events that are up to a minute older than `since`. So the test needs events of its
+      // own type.
       const body = { name: 'order', version: 1, payloadSchema: {} }
       expectStatus(201, await stage.send('POST', '/v1/types', { body }))
       const endpoint = await deadEndpoint(t, 2, 'order/1')
@@ -151,7 +151,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
       const endpoint = await stage.subscribe(t, RECORDED, fails)
       await stage.notarize()
       await until(async () => (await countOf(endpoint, 'pending')) === 1)
-      // The sender still waits, and loses its lease.
+      // The sender still waits for its retry. Because of the resume it loses its lease.
       await endpoint.ask('POST', '/resume')
       await sleep(300)
       endpoint.receiver.answer = ok
@@ -176,7 +176,7 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
   })
 
   await t.test('deleted while it is delivered to, it is sent nothing more, and is gone', async (t) => {
-    // Unanswered, so that no further request follows before the worker has read the endpoint again.
+    // Requests stay unanswered, so that the worker sends no further request before it has read the endpoint again.
     const waiting: ServerResponse[] = []
     const endpoint = await stage.subscribe(t, RECORDED, (_, response) => void waiting.push(response))
     const other = await stage.subscribe(t, RECORDED)

@@ -99,7 +99,7 @@ function headersOf(header: string, timestamp: number): Record<string, string> {
   return { 'webhook-id': ID, 'webhook-timestamp': `${timestamp}`, 'webhook-signature': header }
 }
 
-/** Verifies like a receiver that has only node:crypto. */
+/** Verifies as a receiver does that has only node:crypto. */
 function isSignedBy(publicKey: Uint8Array, header: string, timestamp: number, body: string): boolean {
   const x = Buffer.from(publicKey).toString('base64url')
   const key = createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x } })

@@ -17,7 +17,7 @@ async function setUp(t: TestContext) {
 }
 
 /**
- * Inserts deliveries of events that are `eventDays` old and finished `finishedDays` ago. Default: when the event
+ * Inserts deliveries of events that are `eventDays` old. They finished `finishedDays` ago, by default when the event
  * happened.
  */
 async function addDeliveries(
@@ -63,7 +63,7 @@ test('what was delivered is kept for a week, what was given up for a month, and 
     ['dead', 31],
     ['pending', 400],
     ['held', 400],
-    // An old event that was redelivered recently.
+    // The event is old, but it was redelivered recently.
     ['delivered', 400, 1],
   ])
   await upkeep()

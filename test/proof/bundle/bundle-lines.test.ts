@@ -48,7 +48,10 @@ test('every member must be there, of its form, and no other', () => {
   }
 })
 
-/** A batch without items contradicts its statement, because null means an absent member. */
+/**
+ * Returns the code for a line without this member. A null member means an absent one, so a batch line without `items`
+ * parses; it contradicts its statement.
+ */
 function missing(name: string): [ProofErrorCode] {
   return [name === 'items' ? 'batch_contradicts_statement' : 'bundle_syntax']
 }

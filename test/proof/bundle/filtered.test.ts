@@ -11,7 +11,10 @@ import { refuses } from '../refuses.ts'
 const TRACE = 'ab'.repeat(16)
 const TRACEPARENT = `00-${TRACE}-00f067aa0ba902b7-01`
 
-/** Makes a record of another type, one with a trace, a batch of both types, and an accepted gated record. */
+/**
+ * Makes a ledger with a record of another type, a record with a trace, a batch of both types, and an accepted gated
+ * record.
+ */
 function makeLedger() {
   const chain = makeChain()
   const plain = chain.notarize()

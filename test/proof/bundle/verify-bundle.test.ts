@@ -41,8 +41,8 @@ const subjectOf = (line: TestLine) => line.documents[0]!.subject
 const range = (copy: TestBundle) => (copy.head['of'] as { range: Record<string, unknown> }).range
 
 /**
- * 18 entries: the 7th is a rotation, the 9th a batch of three. The payloads of the 6th and of one record of the batch
- * are erased.
+ * Makes a ledger of 18 entries. The 7th is a rotation, the 9th a batch of three. The payloads of the 6th entry and of
+ * one record of the batch are erased.
  */
 function makeLedger() {
   const chain = makeChain()
@@ -66,7 +66,7 @@ describe('a range', () => {
       for (let from = 0; from < size; from++) {
         for (let to = from; to < size; to++) {
           const holds = (seq: number) => from <= seq && seq <= to
-          // Erasures can be explained only if the tree contains their entries.
+          // An erased document can be explained only if the tree contains the entry of its erasure.
           if ((holds(5) || holds(8)) && size < 14) continue
           const beside = erasures.filter((_, i) => holds([5, 8][i]!))
           const { of, completeness, entries } = verify(rangeOf(chain, { from, to }, { size, beside }))
@@ -152,7 +152,7 @@ describe('a range', () => {
     const at = last.lines.findIndex(({ seq }) => seq === 15)
     const cut = (copy: TestBundle) => copy.lines.splice(at, 1)
     refusesAfter('seq_not_dense', last, cut)
-    // Renumbered, with or without a shorter range.
+    // Removes the line and renumbers the following ones. The head's range is also shortened in one case.
     const renumbered = (copy: TestBundle) => {
       cut(copy)
       for (const line of copy.lines.slice(at)) line['seq'] = (line['seq'] as number) - 1
@@ -172,7 +172,7 @@ describe('a range', () => {
     })
     refuses('bundle_incomplete', () => verifyTexts(bundleTexts(middle).slice(0, 1)))
     refuses('bundle_incomplete', () => verifyTexts([bundleTexts(middle)[0]!, '{"entries":0}']))
-    // With a matching count.
+    // A line is removed, and the count at the end matches.
     const last = rangeOf(chain, { from: 14, to: 16 })
     refusesAfter('bundle_incomplete', last, (copy) => {
       copy.lines.pop()
@@ -247,7 +247,7 @@ describe('a range', () => {
       copy.lines.pop()
       copy.end = { entries: copy.lines.length }
     })
-    // An erasure that the range does not need, and entries that are no erasures.
+    // Adds entries that the range does not need: an erasure of another entry, and an entry that is not an erasure.
     const more = (line: TestLine) => rangeOf(chain, { from: 9, to: 10 }, { beside: [line] })
     refuses('entry_unrelated', () => verify(more(erasures[0]!)))
     refuses('entry_unrelated', () => verify(more(chain.lines[16]!)))
@@ -368,7 +368,7 @@ describe('entries that an agent signed itself', () => {
     const mixed = verify(rangeOf(chain, { from: 0, to: batch.seq }))
     assert.deepEqual([mixed.entries, mixed.agentSigned], [chain.lines.length, 3])
     for (const line of [early, late, batch]) assert.deepEqual(verify(recordOf(line, keys)).agentSigned, 1)
-    // Behind the range: it shows that the key was revoked later.
+    // One of these entries is behind the range. It shows that the key was revoked later.
     verify(rangeOf(chain, { from: early.seq, to: early.seq }, { beside: keys }))
   })
 
@@ -433,7 +433,7 @@ describe('a registered statement', () => {
     refusesAfter('line_contradicts_envelope', pair, ({ lines }) => {
       lines.at(-2)!['leaf'] = policy.leaf
     })
-    // The time of its line must match the entry behind it.
+    // The statement's line must have the same time as the entry behind it.
     refusesAfter('statement_pair', pair, ({ lines }) => {
       lines.at(-2)!['recordedAt'] = policy.recordedAt
     })
@@ -447,7 +447,8 @@ describe('a registered statement', () => {
     const beside = [policy]
     assert.equal(verify(rangeOf(chain, { from, to }, { beside })).issuersJudged, 1)
     assert.equal(verify(rangeOf(chain, { from: policy.seq, to })).issuersJudged, 1)
-    // With the policy shown, the forged statement is refused. An entry that the range does not need is refused too.
+    // The forged statement is refused if the bundle shows the policy. An entry that the range does not need is
+    // refused too.
     const forged = pushStatement(chain, signStatement(makeIssuer(issuer.issuer)))
     const end = register(chain, policy, forged).seq
     assert.equal(verify(rangeOf(chain, { from: forged.seq, to: end })).issuersJudged, 0)
@@ -576,8 +577,8 @@ describe('a record', () => {
 
 describe('a run', () => {
   /**
-   * Makes a root with two children and an unrelated record. One child is in a batch, where its own children come
-   * before it.
+   * Makes a root with two children, and an unrelated record. One child is in a batch, where its own children precede
+   * it.
    */
   function makeRun() {
     const chain = makeChain()
@@ -598,7 +599,7 @@ describe('a run', () => {
     const all = [{ line: root }, { line: child }, { line: batch, items: [0, 1, 2] }, { line: grandchild }]
     const { of, completeness, entries, records } = verify(selectionOf(chain, { run }, all))
     assert.deepEqual([of, completeness, entries, records], [{ run }, 'selection', 4, 6])
-    // Fewer entries are a valid run too, as it is a selection.
+    // Fewer entries are also a valid bundle of the run, because it is only a selection.
     assert.equal(verify(selectionOf(chain, { run }, all.slice(0, 2))).records, 2)
   })
 

@@ -10,7 +10,6 @@ import { assertRefused } from '../../helpers/verify-chain.ts'
 const [agent, key, ledger] = [makeId('agt'), makeId('key'), makeId('led')]
 const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
 
-/** Actors of a ledger whose key has these scopes. */
 function actorsWith(scopes: readonly string[]): LedgerActors {
   const actors = new LedgerActors()
   actors.registerAgent(agent, '00')

@@ -24,7 +24,7 @@ function envelopeOf(parts: Partial<Parts> = {}): Uint8Array {
   return encodeEnvelope(encodeProtected(header), new Uint8Array(payload).fill(0x7b), SIGNATURE)
 }
 
-/** An envelope with algorithm -19 instead of -8, as an agent that signs for itself may write it. */
+/** Returns an envelope with algorithm -19 instead of -8. An agent that signs for itself may use it. */
 function envelopeOf19(): Uint8Array {
   const bytes = envelopeOf()
   const at = bytes.indexOf(0x27)
@@ -58,7 +58,7 @@ test('bundles and reports are made of what is taken: a name of any script, and t
   for (const bytes of [
     envelopeOf({ issuer: 'https://b\u00fccher.example' }),
     envelopeOf({ issuer: 'https://\u4f8b.example/\u{1f4d6}' }),
-    // A byte order mark is an ordinary character.
+    // A byte order mark is accepted as an ordinary character.
     envelopeOf({ issuer: '\ufeffhttps://x', subject: '\ufeff' }),
     envelopeOf19(),
   ])
@@ -92,7 +92,7 @@ test('whatever is changed about an envelope, it is read as decoding reads it, or
 
 test('a head that is longer than it must be is not usual, and is refused', () => {
   const bytes = envelopeOf({ payload: 0 })
-  const at = bytes.length - 67 // The head of the empty payload.
+  const at = bytes.length - 67 // Position of the head of the empty payload.
   assert.equal(bytes[at], 0x40)
   for (const head of [
     [0x58, 0x00],

@@ -12,8 +12,8 @@ import { makeGated } from '../../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
 /**
- * Collects the exchange like a caller that verifies the whole ledger. `sharedLater`: found by a first pass over the
- * ledger.
+ * Collects the exchange as a caller does that verifies the whole ledger. `sharedLater`: records that a first pass
+ * over the ledger found to be shared.
  */
 function exchangeOf(chain: TestChain, knowsShared = true): LedgerExchange {
   const shared = chain.lines.filter(({ kind }) => kind === 'record-shared')
@@ -23,7 +23,7 @@ function exchangeOf(chain: TestChain, knowsShared = true): LedgerExchange {
   return exchange
 }
 
-/** Asserts that both orders and both ways of collecting give the same result. */
+/** Asserts that the result is the same in both orders and with both ways of collecting. Returns the counts. */
 function reconciled({ home, guest }: PeeredChains, expected: Partial<ReconcileCounts> = {}): ReconcileCounts {
   const results = [true, false].flatMap((knowsShared) => {
     const [a, b] = [exchangeOf(home, knowsShared), exchangeOf(guest, knowsShared)]
@@ -38,7 +38,10 @@ function reconciled({ home, guest }: PeeredChains, expected: Partial<ReconcileCo
   return results[0]!.counts!
 }
 
-/** Asserts that each chain verifies alone, but not together. `at`: the entry that is named. */
+/**
+ * Asserts that each chain verifies alone, but that they contradict each other. `at`: the entry that the failure must
+ * name.
+ */
 function differs(
   { home, guest }: PeeredChains,
   code: ReconcileCode,
@@ -63,7 +66,7 @@ function shared(peers: PeeredChains, terms: object = {}): Gated {
   return gated
 }
 
-/** Takes a shared record to its end by two offers. All entries are received. */
+/** Takes a shared record to its last state by two offers. All entries are received. */
 function live(peers: PeeredChains): Gated {
   const gated = shared(peers)
   for (const step of ['record-activated', 'completion-submitted'] as const)
@@ -89,7 +92,7 @@ describe('reconciles', () => {
   test('a record that was lived to its end, its offers, and the handshake', () => {
     const peers = makePeers()
     live(peers)
-    // The invited side's peer-added, two offers, five events.
+    // Received are the peer-added of the invited side, two offers and five events.
     reconciled(peers, { records: 1, entries: 1 + 2 + 5, offers: 2 })
   })
 
@@ -104,7 +107,7 @@ describe('reconciles', () => {
     gated.cancel()
     peers.create()
     peers.home.rotateServerKey()
-    // An offer, a cancellation, a creation and a rotation.
+    // Not received yet are an offer, a cancellation, a creation and a rotation.
     reconciled(peers, { records: 2, entries: 2, offers: 0, inFlight: 4 })
   })
 
@@ -170,7 +173,7 @@ describe('reconciles', () => {
     const created = gated.last()
     gated.cancel()
     first.receive(first.guest, first.change(first.home, 'peer-revoked'))
-    // The invited side's peer-added, the creation, the revocation.
+    // Received are the peer-added of the invited side, the creation and the revocation.
     reconciled(first, { records: 1, entries: 3, dropped: 1 })
     const second = peerAgain(first)
     for (const line of [second.share(gated), created, gated.last()]) second.receive(second.guest, line)
@@ -233,7 +236,7 @@ describe('finds', () => {
     const second = makePeers({ of: { home, guest }, apart: true })
     const at = second.receive(home, second.add(guest, { counterpart: second.add(home).leaf }))
     guest.forget()
-    // The missing entry may lie behind the end of the other export.
+    // While the export ends here, the missing entry may be behind its end.
     reconciled(first)
     guest.notarize()
     differs(first, 'peering_missing', at)

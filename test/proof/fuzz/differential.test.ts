@@ -6,13 +6,16 @@ import { differenceOf } from '../../system/fuzz/differential/tally.ts'
 import { type Verdict, verdictOf, writeArchive } from '../../system/fuzz/differential/typescript.ts'
 
 /*
- * Tests the case generators of `npm run drill -- fuzz --differential`, which compares the two verifiers, without
- * Python.
+ * Tests the generators of cases for `npm run drill -- fuzz --differential`. That drill compares the two verifiers and
+ * needs Python; this test does not.
  */
 
 const SEED = 7
 
-/** By kind: a refusal beyond its syntax, and the minimum of different refusals in CASES cases. */
+/**
+ * For each kind of case: a refusal that only cases with valid syntax reach, and the minimum number of different
+ * refusals in CASES cases.
+ */
 const CASES = 60
 const REACHED: Readonly<Record<Kind, readonly [deep: string, codesMin: number]>> = {
   json: ['json_number_lossy', 4],
@@ -53,7 +56,7 @@ async function judged(made: Case): Promise<Verdict> {
 
 test('a case is the same for the same seed and number, whatever was made before', () => {
   for (const kind of KINDS) {
-    // ES256 signatures differ each time.
+    // ES256 signatures have a new value each time, so they are excluded.
     const cases = Array.from({ length: 10 }, (_, index) => () => makeCase(SEED, index, [kind]))
     const first = cases.map((make) => make())
     const again = cases.toReversed().map((make) => make())

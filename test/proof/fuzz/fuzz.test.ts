@@ -22,7 +22,7 @@ const COSTLY: Readonly<Record<string, readonly (string | Uint8Array)[]>> = {
     Uint8Array.of(0x9b, 0, 0, 0, 1, 0, 0, 0, 0),
     Uint8Array.of(0xbb, 0, 0x1f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
     Uint8Array.of(0x5b, 0, 0, 0, 1, 0, 0, 0, 0),
-    // A map with 16,000 members of the same name.
+    // A map in which 16,000 members have the same name.
     new Uint8Array([0xb9, 0x3e, 0x80, ...Array(32_000).fill(0x01)]),
   ],
   json: ['['.repeat(1_000_000), `"${'\\u0061'.repeat(100_000)}"`, `{${'"a":1,'.repeat(100_000)}"a":1}`],

@@ -42,9 +42,9 @@ import { verifyTexts } from '../../helpers/test-bundle.ts'
 import { vectors } from '../vectors.ts'
 
 /*
- * Fuzzes every decoder of external bytes with changed genuine vectors. Within a time limit, each input must either be
- * refused with ProofError or have the same meaning as what was decoded. Unforgeable results must equal the genuine
- * ones. All others are encoded again and compared with the input.
+ * Fuzzes every decoder of external bytes with changed genuine vectors. Each input must be decoded within a time
+ * limit. It must either be refused with ProofError, or the result must have the same meaning as the input. Results
+ * that cannot be forged must equal the genuine ones. All other results are encoded again and compared with the input.
  */
 
 type Target<T extends string | Uint8Array> = {
@@ -61,10 +61,10 @@ type Report = {
   readonly codes: ReadonlySet<string>
 }
 
-/** Limit of thread CPU for one input. The largest genuine one takes 10 ms. */
+/** Limit of the thread's CPU time for one input. The largest genuine input takes 10 ms. */
 const INPUT_MS_MAX = 500
 
-/** Runs a target. Deterministic for each seed. Throws AssertionError with the input. */
+/** Runs a target; each seed always gives the same inputs. Throws AssertionError with the input. */
 export function fuzz(name: string, { seed, runs }: { readonly seed: number; readonly runs: number }): Report {
   const target = TARGETS[name] as Target<string | Uint8Array>
   const random = makeRandom(seed)
@@ -135,7 +135,7 @@ const ranges: string[] = bundles
   .filter((text) => text.includes('"complete"'))
   .flatMap((text) => text.split('\n').filter((line) => line.includes('"items"') && !line.includes('"path"')))
 const leafTile = fromHex(receiptVectors.tiles[`0/000.p/${checkpoint.size}`])
-/** Strings with escapes, numbers at the edges, unordered names. */
+/** These texts have escapes, numbers at the edges, and unordered names. */
 const texts = [...vectors.acceptedJson, ...vectors.refusedJson, ...statements]
 
 const same = (taken: Uint8Array, given: Uint8Array) => assert.equal(toHex(taken), toHex(given))
@@ -148,7 +148,7 @@ const cbor: Target<Uint8Array> = {
   take(input) {
     const value = decodeCbor(input, 'deterministic', 'tag 18')
     const tagged = value instanceof Tag18 ? new Tagged(18, value.value) : value
-    // cborg sorts keys that are neither integers nor texts differently.
+    // Only these maps are compared, because cborg sorts keys that are neither integers nor texts differently.
     if (hasPlainKeys(value)) same(encode(tagged, rfc8949EncodeOptions), input)
   },
 }
@@ -162,7 +162,7 @@ function hasPlainKeys(value: unknown): boolean {
   return !Array.isArray(value) || value.every(hasPlainKeys)
 }
 
-/** Asserts that the fast and the general reader agree, and that the result contains everything in the bytes. */
+/** Asserts that the fast reader and the general reader agree, and that the result contains everything in the bytes. */
 const envelope: Target<Uint8Array> = {
   genuine: envelopes,
   mutate: mutateEither,
@@ -185,7 +185,7 @@ const signedStatement: Target<Uint8Array> = {
   },
 }
 
-/** A statement alone is unsigned, so the result must equal the input as JSON. */
+/** A statement without its envelope is unsigned, so the result must equal the input as JSON. */
 const statement: Target<string> = {
   genuine: statements,
   mutate: mutateText,
@@ -210,12 +210,13 @@ const json: Target<string> = {
     if (input === genuine && vectors.refusedJson.includes(input)) return
     const canonical = canonicalize(parseJsonText(input))
     assert.equal(canonicalize(parseJsonText(canonical)), canonical)
-    // V8 may misread names with escapes (docs/formats/documents.md), so it cannot be the reference there.
+    // V8 may misread names with escapes (docs/formats/documents.md), so JSON.parse is the reference only for texts
+    // without escapes.
     if (!input.includes('\\')) assert.equal(canonicalize(JSON.parse(input)), canonical)
   },
 }
 
-/** Other signatures may come or go, but the text must be the signed one. */
+/** The signatures of other keys may be added or removed, but the text must be the signed one. */
 const signedNote: Target<string> = {
   genuine: [note, note + receiptVectors.noteLine],
   mutate: mutateText,
@@ -267,7 +268,7 @@ const id: Target<string> = {
   },
 }
 
-/** Returns null for an invalid address and never throws. */
+/** The parser returns null for an invalid address and never throws. */
 const tileAddress: Target<string> = {
   genuine: ['0/000', 'entries/000.p/6', '1/x001/x234/067', '5/x999/999.p/255'],
   mutate: mutateText,
@@ -286,14 +287,14 @@ const tile: Target<Uint8Array> = {
     const paths = tilePaths({ level: 0, tile: 0, count: checkpoint.size }, checkpoint.size)
     const leaves = splitHashes(leafTile)
     const slices = [{ level: 0, tile: 0, offset: 0, count: leaves.length, hashes: leafTile }]
-    // The server checks the length when it asks Postgres for that many hashes.
+    // The length is checked here, because the server requests that many hashes from Postgres.
     if (input.length !== leafTile.length) throw new ProofError('merkle_range', `${input.length} bytes`)
     verifyTile(sha256, { level: 0, hashes: input }, paths, slices, checkpoint.root)
     same(input, leafTile)
   },
 }
 
-/** Without its item, the receipt of a batch record is a receipt of the batch's entry. */
+/** If the item is removed, the receipt of a batch record is a receipt of the batch's entry. */
 const receiptFile: Target<Uint8Array> = {
   genuine: receiptFiles,
   mutate: mutateEither,
@@ -333,7 +334,7 @@ function pickBySize(size: number): { from: number; root: string } {
   return consistency.find(({ from }) => from === size) ?? consistency[0]!
 }
 
-/** Unsigned members may differ, so they are removed from both. */
+/** Unsigned members may differ, so they are removed from both sides. */
 const entryProof: Target<string> = {
   genuine: proofs,
   mutate: mutateText,
@@ -369,7 +370,7 @@ const consistencyProof: Target<string> = {
   },
 }
 
-/** A single export line. Its seq and chain hash depend on the lines before it. */
+/** One line of an export. Its seq and chain hash depend on the lines before it, so they are not checked. */
 const exportLine: Target<string> = {
   genuine: ranges.map((line) => line.replace(',"envelope"', `,"chain":"${'00'.repeat(32)}","envelope"`)),
   mutate: mutateText,
@@ -404,7 +405,7 @@ const exportEnds: Target<string> = {
   },
 }
 
-/** Everything in a bundle is signed or named, except other signatures of the note. */
+/** Everything in a bundle is signed or named by something signed, except other signatures of the note. */
 const bundle: Target<string> = {
   genuine: bundles,
   mutate: mutateText,
@@ -426,7 +427,7 @@ function meaningOfBundle(text: string): string {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => meaningOf(line) as JsonObject)
-  // Keys are found by thumbprint, so additional or duplicate keys mean nothing.
+  // Keys are found by thumbprint, so additional or duplicate keys change nothing.
   const { checkpoint: note, keys: _, ...rest } = head!
   return [{ ...rest, checkpoint: parseCheckpoint(note as string).text }, ...lines]
     .map((line) => canonicalize(line))

@@ -252,7 +252,8 @@ test('takes as many levels as it is told, 64 if it is not', () => {
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   assert.ok(parseJsonText(nested(3), { depthMax: 3 }))
   refuses('json_depth', () => parseJsonText(nested(4), { depthMax: 3 }))
-  // A text of more than 64 KiB with `"`, because the end of a string is found differently if nothing is escaped.
+  // A text of more than 64 KiB that has `"` but no escapes, because without escapes the end of a string is found in
+  // another way.
   const long = `["${'x'.repeat(70_000)}",{"a":[]}]`
   parseJsonText(long, { depthMax: 3, tokensMax: 5 })
   refuses('json_too_costly', () => parseJsonText(long, { depthMax: 3, tokensMax: 4 }))
@@ -338,6 +339,6 @@ test('a text is read exactly, or not at all where JSON.parse would hide somethin
     '9007199254740993',
     '1.0000000000000001',
   ]
-  // 2^55 is exact as a double, but serialized with other digits.
+  // A double represents 2^55 exactly, but JavaScript writes it with other digits.
   for (const text of [...hiding, '36028797018963968']) assert.equal(parseExact(text, 2), undefined, text)
 })

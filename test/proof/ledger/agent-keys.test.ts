@@ -44,7 +44,10 @@ test('a key is registered again in another ledger, and an agent that revokes all
 
 type Forge = (chain: TestChain, key: ReturnType<typeof makeSigner>) => unknown
 
-/** Forged entries. Each chain begins with a key of the ledger's agent. */
+/**
+ * Forged entries, each with the expected code. Each chain begins with the registration of a key of the ledger's
+ * agent.
+ */
 const FORGED: readonly (readonly [what: string, ProofErrorCode, Forge])[] = [
   ['behind its revocation', 'key_not_valid', (c, k) => [c.revokeSigningKey(k), mine(c, k)]],
   ['before its registration', 'key_not_current', (c) => [mine(c, LATER), c.registerSigningKey(LATER)]],
@@ -233,11 +236,12 @@ test('an agent whose key is known from elsewhere has signed all that it did, by 
   chain.revokeSigningKey(first)
   mine(chain, second)
   verifyChain(chain, pin(first))
-  // Endorsement works forward only: the second key does not make entries of the first trusted.
+  // Endorsement works only forward: trust in the second key does not extend to entries of the first.
   assertRefused('agent_key_refused', () => verifyChain(chain, pin(second)), /nor endorsed/)
   verifyChain(chain, pin(first, second))
   assertRefused('agent_key_refused', () => verifyChain(chain, pin(stranger)))
-  // An operator's key before the genuine one, which it endorses, with forged entries of the agent.
+  // The operator registers its own key before the genuine one, which it then endorses. With its own key it forges
+  // entries of the agent.
   chain.notarize()
   verifyChain(chain)
   assertRefused('agent_signature_missing', () => verifyChain(chain, pin(first)))

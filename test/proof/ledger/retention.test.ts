@@ -3,7 +3,10 @@ import type { ProofErrorCode } from '../../../src/proof/error.ts'
 import { makeChain, makeId, type TestChain, type TestLine } from '../../helpers/test-chain.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
-/* Retention rules, holds and receipts of a ledger, as a thief of its envelope key could write them, lawful or not. */
+/*
+ * Retention rules, holds and receipts of a ledger. A thief of the ledger's envelope key could write all of them,
+ * valid or not.
+ */
 
 type Kind = 'retention-set' | 'hold-set' | 'hold-lifted' | 'subject-erased' | 'export-made'
 

@@ -8,7 +8,7 @@ import { type Issuer, makeIssuer, signStatement } from '../../helpers/signed-sta
 import { makeChain, makeId, type TestLine } from '../../helpers/test-chain.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
-/* Registered statements of a ledger, as a thief of its envelope key could write them, lawful or not. */
+/* Registered statements of a ledger. A thief of the ledger's envelope key could write all of them, valid or not. */
 
 function setUp(issuer: Issuer = makeIssuer()) {
   const chain = makeChain()
@@ -82,7 +82,7 @@ test('refuses what the newest policy does not take, whoever had it registered', 
     setPolicy(chain, [makeIssuer('https://scan.example')])
     register(chain, policy, pushStatement(chain, signStatement(issuer)))
   })
-  // An older policy with the same content as the newest.
+  // The registration names an older policy that has the same content as the newest.
   refused('policy_refused', ({ chain, issuer, policy }) => {
     setPolicy(chain, [issuer])
     register(chain, policy, pushStatement(chain, signStatement(issuer)))

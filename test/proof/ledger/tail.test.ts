@@ -13,7 +13,8 @@ test('finds the oldest entry behind the checkpoints, whatever the order of times
   fc.assert(
     fc.property(times, fc.nat(30), fc.nat(30), (atMs, ownSize, outsideSize) => {
       const tail = new LedgerTail()
-      // A checkpoint is compared, and so known, when the ledger reaches its size.
+      // Returns the size of the checkpoint once the ledger has reached this size: a checkpoint is compared, and so
+      // counts, from then on.
       const known = (size: number, seq: number) => (size <= seq + 1 ? size : 0)
       for (const [seq, at] of atMs.entries())
         tail.append({ seq, atMs: at }, { ownSize: known(ownSize, seq), outsideSize: known(outsideSize, seq) })
@@ -65,7 +66,7 @@ test('a ledger whose tail is old is refused, or passes with what is wrong with i
   assertRefused('checkpoint_missing_tail', () => verifyChain(chain), /the newest checkpoint covers 0 entries/)
   assert.equal(verifyChain(chain, { lateTail: 'noticed' }).ownReachesEnd, false)
   assert.equal(verifyChain(chain, { own: [chain.checkpoint()] }).ownReachesEnd, true)
-  // Behind a gap of more than a minute.
+  // These checkpoints end before a gap of more than a minute.
   assert.equal(verifyChain(chain, { own: [chain.checkpoint(3)] }).ownReachesEnd, false)
   assert.equal(verifyChain(chain, { storedCheckpoints: [chain.checkpoint(3)] }).ownReachesEnd, false)
 })

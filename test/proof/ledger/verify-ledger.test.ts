@@ -137,7 +137,7 @@ test('refuses the same envelope twice in one chain', () => {
   refused('duplicate_subject', (chain) => repeat(chain, chain.notarizeBatch(2)))
 })
 
-/** Appends the same envelope again, linked as the database's owner could do it. */
+/** Appends the same envelope again with a matching chain hash, as the database's owner could do. */
 function repeat(chain: TestChain, line: TestChain['lines'][number]): void {
   const previous = fromHex(chain.lines.at(-1)!.chain)
   const linked = sha256(Uint8Array.of(2, ...previous, ...fromHex(line.leaf)))

@@ -53,7 +53,7 @@ type Proof = {
   }
 }
 
-/** The ledger of the vectors, with a note key of this file. */
+/** Entries of the ledger in the vectors. The note key is made by this file. */
 const file = new URL('../../vectors/proofs.json', import.meta.url)
 const { proofs }: { proofs: readonly Proof[] } = JSON.parse(readFileSync(file, 'utf8'))
 const bySeq = new Map(proofs.map(({ entry }) => [entry.seq, fromBase64(entry.envelope)]))
@@ -182,7 +182,8 @@ describe('a receipt is refused', () => {
   })
 
   test('whose path fits another size: the size is signed', () => {
-    // The last leaf of three has the path of the second of two. Without the size it could be presented as entry 1.
+    // The last leaf in a tree of three has the same path as the second leaf in a tree of two. If receipts did not
+    // bind the size, entry 2 could be presented as entry 1.
     const [a, b, c] = LEAVES as [Uint8Array, Uint8Array, Uint8Array]
     const root = merkleRoot(sha256, [a, b, c])
     const path = inclusionPath(sha256, [a, b, c], 2)
@@ -290,7 +291,7 @@ describe('what is no receipt', () => {
       refuses('cose_structure', () => parseInclusionReceipt(bytes))
     refuses('receipt_syntax', () => parseInclusionReceipt(new Uint8Array(RECEIPT_BYTES_MAX + 1)))
     refuses('cbor_malformed', () => parseInclusionReceipt(new Uint8Array(0)))
-    // The same map with a head longer than necessary.
+    // The head of this map is longer than necessary.
     const long = Buffer.from(toHex(good).replace('19018c', '1a0000018c'), 'hex')
     refuses('cbor_not_deterministic', () => parseInclusionReceipt(new Uint8Array(long)))
     refuses('receipt_syntax', () => parseConsistencyReceipt(good))
@@ -353,7 +354,7 @@ describe('what is no receipt', () => {
       refuses('receipt_syntax', () => detachReceipt(bytes))
     for (const bytes of [statement(receipts, null), statement(receipts, payload, signature.subarray(1))])
       refuses('cose_structure', () => detachReceipt(bytes))
-    // A file of 40,960 bytes leaves room for the receipt, but not for a longer envelope.
+    // A statement file has at most 40,960 bytes. That leaves room for the receipt, but not for a longer envelope.
     refuses('envelope_too_large', () =>
       detachReceipt(statement(receipts, new Uint8Array(ENVELOPE_BYTES_MAX))),
     )

@@ -54,7 +54,7 @@ test('takes a header in any order, as COSE libraries write it', () => {
 
 const LONG = 'x'.repeat(1_025)
 
-/** Changes of the protected header with the expected refusal. */
+/** Changes of the protected header, each with the expected refusal. */
 const HEADERS: readonly [ProofErrorCode, [unknown, unknown][]][] = [
   ['cose_crit', [[2, [15]]]],
   ['cose_algorithm', [[1, -37]]],
@@ -286,11 +286,11 @@ test('refuses a statement in the form of an entry’s envelope, by whom it may b
     ],
   ])
   refuses('statement_is_entry', () => parse(signStatement(issuer, { header: typed })))
-  // Receipts in its header do not hide it, because the unprotected header is emptied.
+  // A header with receipts is refused too, because the unprotected header is emptied before the comparison.
   refuses('statement_is_entry', () =>
     parse(signStatement(issuer, { header: typed, unprotected: new Map([[394, []]]) })),
   )
-  // Another order of its members does not hide it either, since a reader would accept both.
+  // A header with its members in another order is refused too, because a reader would accept both orders.
   const order = (map: ReadonlyMap<unknown, unknown>) => new Map([...map].reverse())
   const moved = order(
     new Map<unknown, unknown>([[1, -8], ...typed, [15, order(typed.get(15) as typeof typed)]]),
@@ -323,7 +323,7 @@ test('registers what the policy names, and nothing of another issuer, key, algor
   refuses('policy_refused', () => check(GOOD, { contentTypes: ['text/plain'] }))
   refuses('policy_refused', () => check(signStatement(makeIssuer('https://other.example'))))
   refuses('key_unknown', () => check(signStatement(makeIssuer(issuer.issuer, 'EdDSA', 'k2'))))
-  // Other keys under the issuer's own name and kid.
+  // The keys differ from the issuer's, but have the issuer's name and kid.
   refuses('algorithm_mismatch', () => check(signStatement(makeIssuer(issuer.issuer, 'ES256'))))
   refuses('signature_invalid', () => check(signStatement(makeIssuer(issuer.issuer))))
 })

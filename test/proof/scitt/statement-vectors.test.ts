@@ -21,11 +21,11 @@ import { makeIssuer, signBytes } from '../../helpers/signed-statements.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 import { verifyChain } from '../../helpers/verify-chain.ts'
 
-/* The server must not register what a verifier of the ledger refuses. */
+/* Tests that the server refuses to register each statement that a verifier of the ledger refuses. */
 
 /**
- * Read by the Python verifier's tests too. `code`: of `sent` under the policy; null: it is registered. `inLedger`:
- * the code for a ledger line with those bytes, if it differs.
+ * The Python verifier's tests read the same file. `code`: the refusal of `sent` under the policy; null: `sent` is
+ * registered. `inLedger`: the code for a ledger line with those bytes, if it differs.
  */
 type Vector = {
   readonly about?: string
@@ -43,7 +43,7 @@ type Vectors = {
 const file = new URL('../../vectors/registered-statements.json', import.meta.url)
 const { policy, statements, changed }: Vectors = JSON.parse(readFileSync(file, 'utf8'))
 
-/** Admits a statement like the server (src/ledgers/statements/register-statement.ts). */
+/** Admits a statement as the server does (src/ledgers/statements/register-statement.ts). */
 function admit(sent: Uint8Array, by: RegistrationPolicy): SignedStatement {
   const statement = admitStatement(sent)
   verifyRegistration(statement, by, nativeProviders)
@@ -163,7 +163,7 @@ test('whatever the server admits, a verifier of the ledger takes', () => {
       fc.constantFrom(0, 18, 32, 48),
       splice,
       (header, unprotected, size, cut) => {
-        // In the order in which the members were set, as an issuer's library may write them.
+        // The encoder keeps the order in which members were set, as an issuer's library may do.
         const order = { mapSorter: () => 0 }
         const protectedBytes = encode(header, order)
         const payload = new Uint8Array(size)

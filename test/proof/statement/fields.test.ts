@@ -21,7 +21,6 @@ const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const scopes = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `a:${String.fromCharCode(97 + (i >> 4), 97 + (i & 15))}`)
 
-/** For each format, texts that it accepts and texts that it refuses. */
 const FORMATS: Record<string, readonly [Check, readonly JsonValue[], readonly JsonValue[]]> = {
   text: [
     isText,

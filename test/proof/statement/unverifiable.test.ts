@@ -17,7 +17,10 @@ const said = (kind: EntryKind): Said => ({
   predicate: structuredClone(SAMPLES[kind].predicate),
 })
 
-/** Values that no member or only some members may have, and values that JSON writes differently. */
+/**
+ * Three sorts of values: invalid for every member, valid only for some members, and values that JSON writes
+ * differently.
+ */
 const HOSTILE = [
   ...[undefined, null, true, false, [], {}, [null], { a: 1 }],
   ...[0, -0, 1, 1.5, -1, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 1e300],
@@ -54,7 +57,7 @@ function placesOf(value: unknown, path: readonly string[] = []): (readonly strin
 function put(into: object, path: readonly string[], value: unknown): void {
   let at = into as Record<string, never>
   for (const name of path.slice(0, -1)) at = at[name]!
-  // In a list, undefined would become null.
+  // In a list undefined would become null, so the element is removed.
   const last = path.at(-1)!
   if (Array.isArray(at) && value === undefined) Array.prototype.splice.call(at, Number(last), 1)
   else at[last] = value as never
@@ -92,7 +95,7 @@ test('what is about to be signed is refused where parseStatement refuses it, and
   fc.assert(
     fc.property(changes, ({ kind, place, value, added }) => {
       const one = said(kind)
-      // Subjects always have a name and a digest, by their type.
+      // The types require a name and a digest for each subject, so these are never removed.
       const places = placesOf(one).filter(([of, , member]) => of === 'predicate' || member !== undefined)
       const path = added === null ? places[place % places.length]! : ['predicate', added]
       if (path.length === 1) return
@@ -106,7 +109,7 @@ test('what is about to be signed is refused where parseStatement refuses it, and
       const refused = codeOf(() =>
         refuseUnverifiable(new TextDecoder().decode(bytes), kind, subjects, predicate),
       )
-      // Digests are written unescaped, so an invalid one may also make the JSON invalid.
+      // Digests are written without escapes. An invalid digest may therefore also make the JSON invalid.
       if (path.at(-1) === 'sha256' && parsed !== null) assert.notEqual(refused, null)
       else assert.equal(refused, parsed)
     }),

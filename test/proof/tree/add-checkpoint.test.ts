@@ -27,7 +27,7 @@ const NAME = 'log.example/a'
 const key = makeNoteKey(NAME, 'signature', signer.key, sha256)
 const LOG: KnownLog = { origin: ORIGIN, keys: [key] }
 
-/** Leaves of a log's history, or of a second history that agrees with it up to `fork`. */
+/** Returns the leaves of a log's history, or of a second history that agrees with the first up to `fork`. */
 function leaves(size: number, fork = Number.POSITIVE_INFINITY): Uint8Array[] {
   return Array.from({ length: size }, (_, i) => leafHash(sha256, utf8Encode(i < fork ? `${i}` : `fork ${i}`)))
 }
@@ -168,8 +168,9 @@ test('requests come back as they were written', () => {
 })
 
 /*
- * Property of the state machine: for any requests of a dishonest log in any order, a witness cosigns one root for
- * each size, never a smaller tree after a larger one, and only trees that extend all earlier ones.
+ * Property of the witness's state machine, for any requests of a dishonest log in any order. The witness cosigns one
+ * root for each size, and never a smaller tree after a larger one. It cosigns only trees that extend all earlier
+ * ones.
  */
 test('never cosigns two roots of a size, nor back, whatever a log with two histories asks', () => {
   const FORK = 4
@@ -200,7 +201,7 @@ test('never cosigns two roots of a size, nor back, whatever a log with two histo
         if (!before) continue
         assert.ok(size >= before.size)
         if (size === before.size) assert.deepEqual(root, before.root)
-        // The histories differ beyond the fork, so all later trees belong to the same one.
+        // The histories differ beyond the fork. So after one tree beyond it, all later trees are of the same history.
         if (before.size > FORK) assert.equal(isForked, before.isForked)
         if (size > before.size) cosignedLarger++
       }

@@ -20,7 +20,7 @@ const { sha256 } = nativeProviders
 const SIZE_MAX = 600
 const LEAVES = Array.from({ length: SIZE_MAX }, (_, i) => sha256(Buffer.from(`leaf ${i}`)))
 
-/** MTH of RFC 9162 §2.1.1, literally. */
+/** Computes MTH literally as RFC 9162 §2.1.1 defines it. */
 function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
   if (leaves.length === 0) return sha256(new Uint8Array(0))
   if (leaves.length === 1) return leaves[0]!
@@ -28,7 +28,7 @@ function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
   return sha256(Buffer.concat([Buffer.from([1]), naiveRoot(leaves.slice(0, k)), naiveRoot(leaves.slice(k))]))
 }
 
-/** PATH of RFC 9162 §2.1.3.1, literally. */
+/** Computes PATH literally as RFC 9162 §2.1.3.1 defines it. */
 function naivePath(leaves: readonly Uint8Array[], m: number): Uint8Array[] {
   if (leaves.length === 1) return []
   const k = largestPowerOfTwoBelow(leaves.length)

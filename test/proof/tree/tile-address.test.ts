@@ -19,7 +19,10 @@ const addresses: fc.Arbitrary<TileAddress> = fc.record(
   { noNullPrototype: true },
 )
 
-/** C2SP tlog-tiles, literally: three digits an element, an x before all but the last. */
+/**
+ * Writes an address literally as C2SP tlog-tiles does: three digits in each element, and an x before each element but
+ * the last.
+ */
 function spell({ level, tile, width }: TileAddress): string {
   const digits = String(tile)
   const padded = digits.padStart(Math.ceil(digits.length / 3) * 3, '0')

@@ -26,14 +26,14 @@ import { runs } from '../../helpers/runs.ts'
 import { refuses } from '../refuses.ts'
 
 const { sha256 } = nativeProviders
-/** Two complete tiles of level 1 and more: 2 * 65,536 + 700 leaves. */
+/** Size with two complete tiles of level 1 and a rest: 2 * 65,536 + 700 leaves. */
 const SIZE_MAX = 131_772
 const LEAVES = Array.from({ length: SIZE_MAX }, (_, i) => sha256(Buffer.from(`leaf ${i}`)))
 const TILES = new Map(
   growTree(sha256, emptyFrontier(), Buffer.concat(LEAVES)).map((t) => [`${t.level} ${t.index}`, t.hashes]),
 )
 
-/** Reads a tree that is stored as tiles, plus the leaves that are in no tile yet. */
+/** Reads from a tree that is stored as tiles. Leaves that are not in a tile yet are read separately. */
 function read(ranges: readonly LeafRange[]): ReadSlice[] {
   return slicesOf(ranges).map((slice) => {
     const { level, tile, offset, count } = slice
@@ -46,7 +46,7 @@ function read(ranges: readonly LeafRange[]): ReadSlice[] {
 const roots = (ranges: readonly LeafRange[]) => rangeRoots(sha256, ranges, read(ranges))
 const rootAt = (size: number) => roots([{ start: 0, end: size }])[0]!
 
-/** PROOF of RFC 9162 §2.1.4.1, literally. */
+/** Computes PROOF literally as RFC 9162 §2.1.4.1 defines it. */
 function naiveProof(size1: number, leaves: readonly Uint8Array[], isWhole = true): Uint8Array[] {
   if (size1 === leaves.length) return isWhole ? [] : [merkleRoot(sha256, leaves)]
   let k = 1
@@ -69,7 +69,7 @@ test('inclusion paths from tiles are those of RFC 9162, at every size around the
     const indexes = new Set([0, 1, 255, 256, 65_535, 65_536, size >> 1, size - 1].filter((i) => i < size))
     for (const index of indexes) {
       const path = roots(inclusionRanges(index, size))
-      // For larger trees the root is compared below: it proves as much and costs as much as thirty paths.
+      // For larger trees only the root is compared below. That proves as much, and costs as much as thirty paths.
       if (size < NAIVE_SIZE_MAX)
         assert.deepEqual(
           path.map(toHex),

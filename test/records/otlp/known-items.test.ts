@@ -19,7 +19,7 @@ import { makeEntropy } from '../../../src/signing/entropy.ts'
 
 const entropy = makeEntropy()
 const newSender = () => ({ ledgerId: entropy.uuidv7(1), agentId: entropy.uuidv7(1) })
-/** Never reads the database. */
+/** Makes known items that never read the database. */
 const newItems = () => new KnownItems(null as unknown as pg.Pool)
 
 test('requests about the same trace take turns, others do not wait, and a failure lets the next one in', async () => {
@@ -72,7 +72,7 @@ const pooled = (query: (query: Query) => Promise<object[]>) =>
   new KnownItems({ query: async (of: Query) => ({ rows: await query(of) }) } as unknown as pg.Pool)
 const NOTHING = [{ size: 1_000_000, index: null, seq: null, chunk: null, own: null }]
 const identities = (count: number) => Array.from({ length: count }, (_, i) => `${i}.`)
-/** Decodes a binary array of int8. */
+/** Decodes an array of int8 in Postgres' binary format. */
 const numbersOf = (array: unknown) => {
   const bytes = array as Buffer
   return Array.from({ length: bytes.readInt32BE(12) }, (_, i) => Number(bytes.readBigInt64BE(24 + 12 * i)))
@@ -155,7 +155,8 @@ test('what takes too many looks is answered later, and goes on where it was', as
   const sent = new Map([['aa', ['x.']]])
   await assert.rejects(items.find(sender, sent), { code: 'overloaded', retryable: true })
   assert.equal((await items.find(sender, sent)).size, 1_000_000)
-  // Otherwise an entry could have more positions than one lookup takes, and every lookup would stop there.
+  // If this did not hold, an entry could have more positions than one lookup takes, and every lookup would stop at
+  // that entry.
   assert.ok(CHUNKS_OF_KEYS_MAX >= BATCH_KEYS_MAX)
   assert.deepEqual(
     since,

@@ -8,7 +8,10 @@ const NAMES = Object.entries(conventions)
   .filter(([constant, name]) => constant.startsWith('ATTR_') && typeof name === 'string')
   .map(([, name]) => name as string)
 
-/** Names that are content. A new release of the conventions fails this test until each new name is on one of the lists. */
+/**
+ * Names whose values are content. A new release of the conventions fails this test until each new name is on one of
+ * the lists.
+ */
 const CONTENT = [
   'gen_ai.agent.description',
   'gen_ai.completion',
@@ -45,7 +48,7 @@ test('every name of the conventions for models and agents is known as metadata o
 /** Last words of names that may be content or identify a person. */
 const TELLING =
   /(?:^|[._])(?:text|message|messages|body|input|output|query|statement|arguments|args|result|response|request|prompt|completion|content|stacktrace|header|user|email|password|token|secret|cookie|sql|command|answer|question|value|values|data|metadata|description|explanation)$/i
-/** Names with such a last word that are metadata. */
+/** Names that end with such a word, but whose values are metadata. */
 const TOLD = [
   'audit.integrity.value',
   'gen_ai.evaluation.score.value',

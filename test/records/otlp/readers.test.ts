@@ -23,7 +23,6 @@ import {
 } from '../../helpers/otlp-requests.ts'
 import { runs } from '../../helpers/runs.ts'
 
-/** Bytes that are usually UTF-8. */
 const bytes = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'binary', maxLength: 8 }).map((text) => Buffer.from(text)) },
   fc.uint8Array({ maxLength: 8 }).map((array) => Buffer.from(array)),
@@ -39,7 +38,7 @@ const { value } = fc.letrec<{ value: Value }>((tie) => ({
     fc.constant(null),
     fc.array(tie('value'), { maxLength: 3 }).map((list) => ({ list })),
     fc.array(fc.tuple(bytes, tie('value')), { maxLength: 3 }).map((map) => ({ map })),
-    // At the limit and beyond.
+    // Depths around the limit.
     fc.integer({ min: 14, max: 19 }).map((depth) => {
       let deep: Value = null
       for (let i = 0; i < depth; i++)
@@ -113,7 +112,7 @@ function recordsOf(signal: Signal, request: ReadRequest, content: 'digest' | 'ke
     const { text } = record.payload as { text: string }
     return { ...record, ...others, payload: text }
   })
-  // Verifiers must be able to read the documents.
+  // The documents must be readable for verifiers.
   for (const { payload } of made) assert.ok(payload.isWellFormed() && !payload.includes('\\u0000'))
   return { made, rejected, size }
 }

@@ -1,4 +1,4 @@
-/* Fake worker for tests of its parent. It returns the settings that it received as its metrics. */
+/* Fake worker for tests of the parent process. As its metrics it returns the settings that it received. */
 
 let settings: unknown = null
 

@@ -1,4 +1,4 @@
-// Starts a Postgres in the given folder, prints its address and runs until it is killed. No signal handlers.
+// Starts a Postgres in the given folder, prints its address and runs until it is killed. It handles no signals.
 import { startPostgres } from '../../../src/run/postgres/start.ts'
 
 const postgres = await startPostgres({

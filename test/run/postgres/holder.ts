@@ -7,7 +7,7 @@ import pg from 'pg'
 import { runSync } from '../../../src/run/postgres/run-as.ts'
 import { endsWithTests } from '../../helpers/children.ts'
 
-/** A plain user for tests that run as root; null if that user cannot run this project's files. */
+/** An unprivileged user for tests that run as root; null: that user cannot run this project's files. */
 export const plainUser = findPlainUser()
 
 function findPlainUser(): number | null {
@@ -26,7 +26,7 @@ type Holder = {
 
 type HolderOptions = { readonly uid?: number; readonly umask?: string; readonly binDir?: string }
 
-/** Starts a process that runs a Postgres. Rejects with its stderr if it ends instead. */
+/** Starts a process that runs a Postgres. Rejects with the process's stderr if the process ends instead. */
 export async function startHolder(dataDir: string, options: HolderOptions = {}): Promise<Holder> {
   const script = join(import.meta.dirname, 'hold.ts')
   const umask = options.umask ? `umask ${options.umask}; ` : ''
@@ -68,7 +68,7 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** Resolves with whether the process ends in time. A zombie counts as ended. */
+/** Resolves with true if the process ends in time. A zombie counts as ended. */
 export async function ends(pid: number, timeoutMs = 5_000): Promise<boolean> {
   for (const giveUpAt = Date.now() + timeoutMs; Date.now() < giveUpAt; await sleep(20))
     if (!runs(pid)) return true

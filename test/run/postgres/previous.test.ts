@@ -26,7 +26,7 @@ test('one that nobody ever reaps, as in a container without an init, is disowned
   assert.equal(pidIn(cluster), process.pid)
 })
 
-/** Makes a zombie: a finished child of a shell that became a program that does not reap. */
+/** Makes a zombie: the finished child of a shell that was replaced by a program which does not reap. */
 async function makeZombie(t: TestContext): Promise<{ zombie: number; reap: () => void }> {
   const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'inherit'],

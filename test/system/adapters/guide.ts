@@ -14,7 +14,7 @@ const BLOCK_MS_MAX = 60_000
 
 type Peers = { readonly peerDependencies: Readonly<Record<string, string>> }
 
-/** Returns the blocks of docs/start/guide.md: install lines, and programs with the line that runs each. */
+/** Returns the blocks of docs/start/guide.md: the install lines, and the programs, each with the line that runs it. */
 export function readGuide(): { readonly installs: readonly string[]; readonly programs: readonly string[] } {
   const blocks = shellBlocks('docs/start/guide.md')
   return {
@@ -24,8 +24,8 @@ export function readGuide(): { readonly installs: readonly string[]; readonly pr
 }
 
 /**
- * Throws unless the guide has an install line for each adapter, with the SDK and each peer in its supported major
- * version.
+ * Throws unless the guide has an install line for each adapter. The line must name the SDK and each peer dependency
+ * in its supported major version.
  */
 export function checkInstalls(installs: readonly string[]): void {
   for (const name of ADAPTERS) {
@@ -63,7 +63,7 @@ function linksTo(folder: string, names = readdirSync(folder)): Record<string, st
 }
 
 /**
- * Runs each program in the folder. Each must print its records, the last program with its status. The ledger must
+ * Runs each program in the folder. Each must print its records, and the last one also its status. The ledger must
  * contain the records and verify.
  */
 export async function pastePrograms(

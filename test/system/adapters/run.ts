@@ -2,7 +2,7 @@
  * npm run drill -- adapters
  *
  * Installs the libraries of the adapters, packs the adapters in a clean clone, runs the guide's blocks in a new
- * project, checks the adapters' types, and runs their tests. Nothing else here needs the libraries, which are 190 MB.
+ * project, checks the adapters' types, and runs their tests. Only this drill needs the libraries, which are 190 MB.
  */
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -55,7 +55,7 @@ async function node(args: readonly string[], cwd = ROOT): Promise<void> {
   })
 }
 
-/** Prints the result of a step. A failed step does not stop the next one. */
+/** Runs a step and prints its result. A failed step does not stop the next one. */
 async function step(name: string, action: () => Promise<void>): Promise<void> {
   const startedAt = Date.now()
   const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`

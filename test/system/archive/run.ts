@@ -1,7 +1,7 @@
 /*
  * npm run drill -- archive
  *
- * Builds Versity's S3 gateway once and stores an archive in one of its buckets (s3.test.ts).
+ * Builds Versity's S3 gateway once, and tests an archive in one of the gateway's buckets (s3.test.ts).
  */
 import { spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'

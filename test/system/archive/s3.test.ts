@@ -15,7 +15,10 @@ import { runCommand } from '../../helpers/run-script.ts'
 import { BUCKET, S3_ACCESS, S3_REGION, type S3Gateway, startS3Gateway } from '../../helpers/s3-gateway.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
-/* A bucket with Object Lock on a third-party server, behind a proxy that simulates faulty servers. */
+/*
+ * Tests an archive in a bucket with Object Lock on a third-party server. A proxy in front of it simulates faulty
+ * servers.
+ */
 
 const tool = findGoTool('versitygw')
 const options = {

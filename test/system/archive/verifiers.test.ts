@@ -69,7 +69,7 @@ test('both verifiers say the same of an archive, whole and damaged, in a directo
   const seal = parseSeal(readFileSync(join(archiver.directory, sealName(size))), size)
   const seen = new Set<string>()
   for (const { name } of [...seal.objects, { name: sealName(size) }]) {
-    // One object of each kind: each command takes a second to start.
+    // Only one object of each kind is tested, because each command takes a second to start.
     const kind = name.replace(/[0-9].*/, '')
     if (seen.has(kind)) continue
     seen.add(kind)

@@ -22,7 +22,7 @@ import { makeChain, makeSigner, type TestChain } from '../../helpers/test-chain.
 
 /*
  * A thief has everything that the server has: its envelope key, the master key, the logins, and the database as its
- * owner. The thief lacks the key of an agent that signs for itself.
+ * owner. The thief does not have the key of an agent that signs for itself.
  */
 
 test("a thief of all of the server's keys cannot speak for an agent that signs for itself", async (t) => {
@@ -33,7 +33,7 @@ test("a thief of all of the server's keys cannot speak for an agent that signs f
   const outcomes = async (...entries: EntryRow[]) =>
     (await appendAsApi(app, entries)).map(({ outcome }) => outcome)
 
-  // Through append_entries, with the master key: the database refuses.
+  // The thief uses append_entries with the master key. The database refuses.
   assert.deepEqual(await outcomes(await signRecord(app)), ['refused_signature'])
   const other = makeAgentKey()
   await assert.rejects(outcomes(await registration(app, other)), {
@@ -45,8 +45,8 @@ test("a thief of all of the server's keys cannot speak for an agent that signs f
   assert.deepEqual(await openFaults(audit), [])
   assert.equal(await verdict(app), 'OK')
 
-  // As the database's owner, who deletes the rows that made the database refuse. The worker stops, and verification
-  // fails.
+  // The thief is the database's owner, and deletes the rows because of which the database refused. The worker stops,
+  // and verification fails.
   const [row] = await app.sql<{ row: string }>(
     'select to_jsonb(k)::text as row from tallystick.agent_signing_keys k',
   )
@@ -84,7 +84,7 @@ test('a key that the thief registers, with whatever signatures it can make, is r
     audit,
     `insert into tallystick.agent_signing_keys select * from tallystick.aside; drop table tallystick.aside`,
   )
-  // The server trusts the row. What the thief signs now is in the chain, behind the entry that convicts the thief.
+  // The server trusts the row. So the thief's next entry is in the chain, behind the entry that proves the theft.
   expectStatus(201, await app.send('POST', '/v1/records', { body: signedRecord(other, signingOf(app)) }))
   assert.match(await verdict(app), /^seq=\d+ agent_key_refused: no current key of/)
   await followAll(audit)
@@ -124,7 +124,7 @@ function verdict(app: TestApp): Promise<string> {
   return verdictOf(app.database.superuserUrl, app.ledger.ledger.id)
 }
 
-/** A registration without an endorsement, signed by the server's key. */
+/** Returns a registration without an endorsement, signed by the server's key. */
 async function registration(app: TestApp, key: TestAgentKey): Promise<EntryRow> {
   const { ledger, agent, key: apiKey } = app.ledger
   const { kid, alg, spki, proof, required } = { kid: key.kid, ...keyRegistration(signingOf(app), key) }

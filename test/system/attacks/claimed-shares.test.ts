@@ -13,15 +13,16 @@ import { openSocket, requestText } from '../../helpers/raw-http.ts'
 import { sharedApp } from '../../helpers/shared-app.ts'
 
 /*
- * Anybody can write a key that names a ledger. Floods of such keys had three quarters of that ledger's requests
- * refused. Ever new names did so to all ledgers, and the operator's prefix to the operator.
+ * Anybody can write a key that names a ledger. Because of floods of such keys, three quarters of the named ledger's
+ * requests were refused. Floods with ever new names did that to all ledgers, and floods with the operator's prefix to
+ * the operator.
  */
 
 const CONNECTIONS = 40
 const REQUESTS = 12
 /**
- * Few slots, so that a stranger in another's share causes refusals at once. No bursts, because their use depends on
- * the machine.
+ * There are few slots, so that a request without a valid key that counts for a ledger causes refusals at once. There
+ * are no bursts, because how much of a burst is used depends on the machine.
  */
 const FEW = {
   underWayMax: 4,
@@ -89,7 +90,7 @@ async function listen(t: TestContext, { deps }: TestApp) {
   return { port: (server.server.address() as AddressInfo).port, admission }
 }
 
-/** Opens connections that send again whenever they are answered, until the test ends. */
+/** Opens connections, each of which sends again whenever it is answered, until the test ends. */
 function startFlood(t: TestContext, port: number, makeKey: () => string | null) {
   let answers = 0
   const send = (socket: Socket) => {

@@ -6,7 +6,7 @@ import { makeChain, type TestChain } from '../../helpers/test-chain.ts'
 
 /*
  * An operator reports a stolen envelope key in the first line of an export. The thief, or anybody else who passes the
- * export on, can leave that out. What the verifier's user knows about the key must count all the same.
+ * export on, can remove the report. The verifier must therefore also use what its user knows about the key.
  */
 
 function makeStolen(): TestChain {
@@ -37,7 +37,7 @@ test('a verifier that was told of a stolen key does not ask the export', async (
   assert.equal((await verify('--compromised', stolen, '--checkpoint', covered)).code, 0)
   assert.equal((await verify('--compromised', next)).code, 1)
 
-  // A checkpoint stored after the theft proves nothing about what the thief had signed by then.
+  // A checkpoint that was stored after the theft does not help, because by then the thief may have signed entries.
   const since = (seq: number) => `${stolen}=${chain.lines[seq]!.recordedAt}`
   const late = await verify('--compromised', since(3), '--checkpoint', covered)
   assert.match(late.stdout, /^INTEGRITY_FAILED seq=3 code=key_compromised/)

@@ -14,7 +14,8 @@ import { askWitness, startWitness } from '../../helpers/witness.ts'
  * another history of a ledger, signs all of it again, and shows it.
  *
  * Each test first shows that the false history verifies for a reader who knows only the keys. Then it shows who
- * detects it, by which command. The same command accepts the honest history. docs/start/trust-model.md has the table.
+ * detects the false history, and by which command. The same command must accept the honest history.
+ * docs/start/trust-model.md has the table.
  */
 
 const SIZE = 12
@@ -22,7 +23,7 @@ const SIZE = 12
 const KEPT = 9
 const TARGET = 6
 
-/** A ledger of single records after its first three entries. */
+/** Makes a ledger that has only single records after its first three entries. */
 function makeHonest(): TestChain {
   const chain = makeChain()
   while (chain.lines.length < SIZE) chain.notarize()
@@ -30,7 +31,7 @@ function makeHonest(): TestChain {
 }
 
 /**
- * Makes the ledger again, with the same keys and other entries. `write` gets each honest entry, and appends it or
+ * Makes the ledger again with the same keys but other entries. `write` gets each honest entry, and appends it or
  * something else.
  */
 function forge(honest: TestChain, write: (line: TestLine, forged: TestChain) => unknown): TestChain {
@@ -40,7 +41,6 @@ function forge(honest: TestChain, write: (line: TestLine, forged: TestChain) => 
   return forged
 }
 
-/** Appends the entry to the forged history, with a new chain hash. */
 function copy({ kind, recordedAt, envelope, documents, items }: TestLine, forged: TestChain): void {
   forged.push(kind, recordedAt, fromBase64(envelope), { documents, items })
 }
@@ -82,7 +82,7 @@ function outsiders(t: TestContext, honest: TestChain) {
   }
 }
 
-/** Starts three witnesses that have cosigned the honest ledger of `size`. Readers demand two of them. */
+/** Starts three witnesses that have cosigned the honest ledger at `size`. Readers demand two cosignatures. */
 async function witnessed(t: TestContext, honest: TestChain, size: number) {
   const names = ['w1.example', 'w2.example', 'w3.example']
   const witnesses = await Promise.all(names.map((name) => startWitness(t, name, [verifierKeyOf(honest)])))
@@ -122,7 +122,7 @@ test('two histories of one size: a witness, and a reader with the checkpoint of 
   assert.match(await ask(honest, witnesses.note), / witnessed=12 of 12\n$/)
   assert.deepEqual(await witnesses.ask(forged, SIZE, SIZE), [422, 422, 422])
   assert.match(await ask(forged, forged.checkpoint()), refused('witnesses_too_few'))
-  // The cosignatures of the honest history sign another text.
+  // The honest cosignatures do not fit, because they sign another text.
   const moved = forged.checkpoint() + witnesses.note.slice(honest.checkpoint().length)
   assert.match(await ask(forged, moved), refused('signature_invalid', 0))
 
@@ -139,12 +139,13 @@ test('a dropped record: the holder of its receipt or of any later one, and a wit
   while (forged.lines.length < SIZE) forged.notarize(actingAs(honest))
   const { verify, receipt, checkpoint, bundle, write, run, noteKey } = outsiders(t, honest)
   assert.match(await verify(forged), HONEST)
-  // By itself the receipt still verifies: the ledger must be checked against it.
+  // The receipt alone still verifies. Only checking the ledger against it shows the forgery.
   assert.match(await run('verify', 'receipt', receipt, '--note-key', noteKey), /^0 RECEIPT_OK /)
 
   assert.match(await verify(honest, '--receipt', receipt), / checkpoint=given covered=9 own=12 of 12\n$/)
   assert.match(await verify(forged, '--receipt', receipt), refused('receipt_mismatch', TARGET))
-  // A record before the dropped one has the right position, but the tree of its receipt does not match.
+  // The receipt is of a record before the dropped one. The record has the right position, but the tree of its receipt
+  // does not match.
   const earlier = write(receiptFileOf(honest, honest.lines[TARGET - 1]!, { size: KEPT }))
   assert.match(await verify(honest, '--receipt', earlier), HONEST)
   assert.match(await verify(forged, '--receipt', earlier), refused('receipt_mismatch', KEPT - 1))
@@ -182,11 +183,11 @@ test('a rewritten payload: who has an earlier checkpoint, export or bundle, and 
   assert.match(await verify(forged, '--receipt', receipt), refused('receipt_mismatch', TARGET))
   assert.match(await verify(honest, '--receipt', receipt), HONEST)
 
-  // Without the ledger: the record that the server shows now does not match the receipt.
+  // A reader can detect this without the ledger: the record that the server shows now does not match the receipt.
   const ofReceipt = ['verify', 'receipt', receipt, '--note-key', noteKey, '--record']
   assert.match(await run(...ofReceipt, rewritten), /^1 RECEIPT_FAILED code=record_contradicts_proof /)
   assert.match(await run(...ofReceipt, write(target)), /^0 RECEIPT_OK .* record=same/)
-  // A proof or bundle of the new history cannot be joined to the old checkpoint either.
+  // A proof or bundle of the false history cannot be connected to the old checkpoint either.
   const since = ['--checkpoint', write(honest.checkpoint())]
   assert.match(await run('verify', '--proof', proof, ...since), /^1 PROOF_FAILED code=checkpoint_mismatch /)
   const range = { from: TARGET, to: TARGET }
@@ -233,7 +234,7 @@ test('a cut tail: who has a checkpoint or receipt beyond it, a watcher, and a wi
   const witnesses = await witnessed(t, honest, KEPT)
   assert.deepEqual(await witnesses.ask(forged, 0, TARGET), [409, 409, 409])
   assert.match(await verify(forged, ...witnesses.options), refused('witnesses_too_few'))
-  // Refusing to go back leaves the witness unchanged.
+  // The refusal leaves the witnesses unchanged, so they still cosign the honest tree.
   assert.deepEqual(await witnesses.ask(honest, KEPT, SIZE), [200, 200, 200])
 })
 
@@ -259,7 +260,8 @@ test('a forged agent: its own key; and of a ledger rewritten from before that, w
     assert.match(await verify(forged), refused(code, SIZE))
   }
 
-  // From before the registration, nothing in the chain is signed by the agent: the first key is the operator's word.
+  // In a history rewritten from before the registration, no entry is signed by the agent. Which key is its first
+  // depends only on the operator's word.
   const rewritten = forge(honest, (line, forged) => {
     if (line.kind === 'agent-key-registered')
       forged.registerSigningKey(other, { required: true, ...ofAgent(honest) })
@@ -304,7 +306,7 @@ test('a forged agent: its own key; and of a ledger rewritten from before that, w
   assert.match(await held(honest), /^0 RECEIPT_OK .* keys=given/)
 })
 
-/** Statement members that name the honest ledger's agent as the actor, by its API key. */
+/** Returns the members of a statement whose actor is the honest ledger's agent, by its API key. */
 function actingAs({ agent, key }: TestChain) {
   return { actor: agent, key }
 }

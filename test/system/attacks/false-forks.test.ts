@@ -6,8 +6,8 @@ import { until } from '../../helpers/wait.ts'
 import { appendingOf, leafOf, type Mallory, meetMallory } from '../federation/mallory.ts'
 
 /*
- * M6: a row in peer_forks accused an honest peer of a fork. It was shown as signed by the peer, reconciliation
- * failed, and nobody could remove the row. Here the database's owner inserts such rows.
+ * Finding M6: a row in peer_forks accused an honest peer of a fork. The fork was shown as signed by the peer,
+ * reconciliation failed, and nobody could remove the row. In this test the database's owner inserts such rows.
  */
 
 type Forged = {
@@ -30,7 +30,7 @@ test('nobody is accused by what a peer has not signed', { timeout: 60_000 }, asy
   await until(async () => mallory.heard.some(({ path }) => path.endsWith('/entries')))
   const receipt = chain.lines.findLast(({ kind }) => kind === 'entry-received')!
 
-  /** Inserts a fork: another entry in place of a stored one. */
+  /** Inserts a fork: a row that says that the peer signed another entry in place of a stored one. */
   const accuse = ({ line, of = created, record = true }: Forged) =>
     victim.sql(
       `insert into tallystick.peer_forks (ledger_id, peer_id, leaf, remote_seq, record_id, version, held_leaf, envelope)

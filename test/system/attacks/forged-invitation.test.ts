@@ -9,7 +9,7 @@ import { makeId } from '../../helpers/test-chain.ts'
 import { Mallory } from '../federation/mallory.ts'
 import { refused } from '../federation/unchanged.ts'
 
-/* M1: a thief who can write a row became a peer, and everything that followed was signed. */
+/* Finding M1: a thief who could write a row became a peer, and the server signed everything that followed. */
 
 test('an invitation that no server made invites nobody', async (t) => {
   const [victim] = await startOrganisations(t, 1)
@@ -19,7 +19,7 @@ test('an invitation that no server made invites nobody', async (t) => {
     'select name, token_hash from tallystick.peers',
   )
 
-  /** As the database's owner, who may write anything. */
+  /** Inserts a peering as the database's owner, who may write anything. */
   const insert = async (tokenHash: Uint8Array): Promise<string> => {
     const peer = makeId('peer')
     await victim!.sql(

@@ -8,8 +8,8 @@ import { lookAtVictims, Mallory, offering } from '../federation/mallory.ts'
 import { refused, verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
- * H1, first half: a row of peer_keys made the thief's key a peer's current key. With it the peer's agent delivered
- * and was paid.
+ * Finding H1, first half: a row of peer_keys made the thief's key the current key of a peer. With this key the thief
+ * delivered as the peer's agent and was paid.
  */
 
 test('a key that no server has taken from a peer signs nothing', async (t) => {

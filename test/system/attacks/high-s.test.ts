@@ -11,7 +11,10 @@ import { ENGINES, isGood } from '../../signing/all-providers.ts'
 
 const N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
-/* For a ledger with an ES256 key, anybody can make a second envelope of an entry without a key: (r, n - s). */
+/*
+ * An ES256 signature (r, s) is also valid as (r, n - s). So anybody can make a second envelope of an entry without
+ * having the key.
+ */
 
 test('of the two envelopes that an ES256 signature makes, one verifies', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -33,7 +36,7 @@ test('of the two envelopes that an ES256 signature makes, one verifies', async (
   const [one, other] = envelopes.map((envelope) => toHex(leafHash(sha256, envelope)))
   assert.notEqual(one, other)
   for (const [name, engine] of Object.entries(ENGINES)) {
-    if (name === 'the SDK alone') continue // it refuses such keys by name
+    if (name === 'the SDK alone') continue // The SDK alone refuses such keys, and names them.
     const good = await Promise.all(
       envelopes.map((envelope) => isGood(engine, key, message, parseEnvelope(envelope).signature)),
     )

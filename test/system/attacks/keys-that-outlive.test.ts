@@ -1,6 +1,6 @@
 /*
- * A thief has a key with `keys:manage` that expires in a minute. The thief must not be able to make a longer-lived
- * key with it, and the ledger must be able to revoke all keys that descend from it.
+ * A thief has a key with `keys:manage` that expires in a minute. The thief must not be able to make a key that lives
+ * longer. The ledger must be able to revoke all keys that descend from the stolen key.
  */
 
 import assert from 'node:assert/strict'
@@ -73,7 +73,7 @@ test('a key that has been stolen is revoked with all that came of it, and nothin
   const honest = await makeKey(app, app.ledger.key.key)
   const children = [await makeKey(app, stolen.key), await makeKey(app, stolen.key)]
   const grandchild = await makeKey(app, children[0].key)
-  // The grandchild's maker is revoked first, so only the chain shows the descent.
+  // The key that made the grandchild is revoked first, so only the chain shows the descent.
   expectStatus(200, await app.send('POST', `/v1/keys/${children[0].id}/revoke`, { body: {} }))
   const revoke = (body: object) => app.send('POST', `/v1/keys/${stolen.id}/revoke`, { body })
   const alone = expectStatus(200, await revoke({})).json()

@@ -28,9 +28,9 @@ import {
 } from '../../helpers/test-ledger.ts'
 
 /*
- * Findings H1, M1, M3 and M6: a thief has a database login, without the master key. The thief reads every table and
- * so knows every id, kid and leaf. The thief can call each function and write each table that the login may. None of
- * it may leave a row behind.
+ * Findings H1, M1, M3 and M6: a thief has a database login but not the master key. The thief reads every table, and
+ * so knows every id, kid and leaf. The thief can call each function and write each table that the login may. No
+ * attempt may leave a row behind.
  */
 
 const UNPROVEN = '28000'
@@ -77,7 +77,7 @@ async function readRows(owner: pg.Client): Promise<unknown> {
   return found[0]
 }
 
-/** Calls as appendEntries does, with another MAC. */
+/** Calls append_entries as appendEntries does, but with another MAC. */
 async function callWith(
   client: pg.Client,
   entries: readonly EntryRow[],
@@ -242,7 +242,10 @@ for (const login of LOGINS) {
   })
 }
 
-/** Functions that write even if their arguments match no row. The others find nothing to change. */
+/**
+ * Functions that write even if their arguments match no row, so they must be refused. The other functions find
+ * nothing to change.
+ */
 const MUST_REFUSE: Record<(typeof LOGINS)[number], string[]> = {
   api: [
     'append_entries',
@@ -268,7 +271,10 @@ async function listCalls(owner: pg.Client, login: string): Promise<Map<string, s
   return new Map(rows.map(({ name, types }) => [name, types]))
 }
 
-/** The first argument is mostly a ledger's id, so an existing ledger is passed. */
+/**
+ * Returns an argument of the type. The first argument is usually a ledger's id, so the id of an existing ledger is
+ * used.
+ */
 function argumentOf(type: string, place: number, ledgerId: string): string {
   if (type.endsWith('[]')) return `'{}'::${type}`
   const values: Record<string, string> = {
@@ -347,7 +353,7 @@ test('the proof of a session is seen by no other session of its login', async (t
 
 test('where a login may make functions, none of them stands in for one that a proven session calls', async (t) => {
   const { database, ledger, thief, rows } = await rob(t, 'api')
-  // As in a database that was upgraded from Postgres 14.
+  // A database that was upgraded from Postgres 14 has this grant.
   const owner = await connect(t, database.superuserUrl)
   await owner.query('grant create on schema public to public')
   const limit = `tallystick.set_ledger_rate_limit('${ledger.id}', 1, 1)`

@@ -14,14 +14,14 @@ import { until } from '../../helpers/wait.ts'
 import { buildStage, type Stage } from '../../helpers/webhook-stage.ts'
 
 /*
- * SECURITY.md, H1, second half: an unsigned entry named the agent, its key or a peer. The server trusted it, and what
- * the server signed for the thief was paid. The database's owner makes the entry here, who can write whatever a
- * stolen login ever could.
+ * Finding H1 in SECURITY.md, second half: an unsigned entry named the agent, its key or a peer. The server trusted
+ * the entry, and what it signed for the thief was paid. Here the database's owner makes the entry, because the owner
+ * can write whatever a stolen login could ever write.
  */
 
 test('nobody is paid on the word of an agent and a key that no signed entry named', async (t) => {
   const stage = await buildStage(t)
-  // A subtest, so that its endpoint and tail end before the stage.
+  // The attack is a subtest, so that its endpoint and tail end before the stage.
   await t.test('by webhook, page or tail, until it is mended', (sub) => attack(sub, stage))
 })
 
@@ -53,13 +53,13 @@ async function attack(t: TestContext, stage: Stage): Promise<void> {
   await honest.isPaid()
   assert.deepEqual(await statesOf(stage, [first, second]), ['SUBMITTED', 'SUBMITTED'])
   assert.deepEqual(await told(), { webhook: [], page: [], tail: [] })
-  // Events that move no money are sent, up to the settlement.
+  // Only events that move no money are sent: those before the settlement.
   await endpoint.hears(1, 'verdict.rendered')
   await until(() => tail.events.at(-1)?.event.type === 'verdict.rendered')
   const { data, more, nextCursor } = await eventPage(stage, { limit: 200 })
   assert.deepEqual([data.at(-1).type, more], ['verdict.rendered', false])
 
-  // If an operator clears the fault without mending its cause, the fault comes back.
+  // If an operator clears the fault but its cause remains, the fault comes back.
   await clear(stage)
   await until(async () => (await openFaults(stage)).length === 1)
   await mendAgent()
@@ -80,7 +80,10 @@ async function attack(t: TestContext, stage: Stage): Promise<void> {
   assert.equal(rest.data[0].type, 'signal.emitted', 'the page goes on where it ended')
 }
 
-/** A second ledger without faults. Once its next order is judged, a worker has had time for the others too. */
+/**
+ * Makes a second ledger without faults. Once its next order is judged, the worker has also had time for the other
+ * ledgers.
+ */
 async function makeHonest(stage: Stage) {
   const ledger = await stage.newLedger()
   const { key } = ledger.key

@@ -11,8 +11,9 @@ import { connect } from '../../helpers/connect.ts'
 import { buildGatedApp } from '../../helpers/gated-app.ts'
 
 /*
- * SECURITY.md, M3 (c): an attacker has only the worker's database login, and moves the follower's cursor past an
- * unsigned entry. Without a defence no fault is found, and the worker signs what rests on that entry.
+ * Finding M3 (c) in SECURITY.md: an attacker has only the worker's database login, and moves the follower's cursor
+ * past an unsigned entry. Without a defence no fault is found, and the worker signs entries that depend on the
+ * unsigned one.
  */
 
 test('a cursor that was moved past an unsigned entry is not believed, and the entry is found', async (t) => {
@@ -26,7 +27,7 @@ test('a cursor that was moved past an unsigned entry is not believed, and the en
   await move('size')
   await round()
   assert.equal((await app.get(id)).state, 'SUBMITTED')
-  // The cursor is at the head: the follower alone would have nothing to do.
+  // The cursor is at the head, so the follower alone would have nothing to do.
   await makeCursorRound(audit.follower)()
   await followAll(audit)
   await round()
@@ -109,14 +110,15 @@ async function setUp(t: Test) {
   const worker = openDeps(t, app)
   const boss = await openBoss(t, worker.pool)
   const deps = { ...worker, boss, wakeVerification() {}, typeWaitMsMax: 30_000 }
-  // A first round while nothing waits: completions that wait when a worker starts are verified by jobs.
+  // The first round runs while no completion waits, because completions that wait at the start of a worker are
+  // verified by jobs.
   await makeVerificationRound(deps)()
   await followAll(audit)
   return {
     app,
     audit,
     round: () => verifyWaiting(deps),
-    /** With the worker's login and an invented MAC. */
+    /** Moves the cursor with the worker's login and an invented MAC. */
     move: (to: string) =>
       audit.pool.query(
         `update tallystick.audit_cursors c set next_seq = ${to}, mac = $1,

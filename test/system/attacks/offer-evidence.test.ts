@@ -4,12 +4,15 @@ import { startOrganisations } from '../../helpers/federation.ts'
 import { lookAtVictims, Mallory, offering, toSent } from '../federation/mallory.ts'
 
 /*
- * Requests of peers append one after another. An offer's evidence was checked against its schema within that queue,
- * so a tenant with a costly schema, which has a tenth of the time for it, delayed all other peers.
+ * Requests of peers append one after another. In that queue, an offer's evidence was checked against its schema. A
+ * tenant with a costly schema gets a tenth of the time for such checks, so it delayed all other peers.
  */
 
 const OFFERS = 6
-/** Share of the evidence's time that another peer may wait. Before, its request waited for all of it. */
+/**
+ * Maximum wait of another peer, as a share of the time that the evidence takes. Before the fix, the other peer waited
+ * for all of that time.
+ */
 const WAIT_SHARE_MAX = 1 / 2
 
 const COSTLY = {

@@ -11,11 +11,11 @@ import { startOrganisations } from '../../helpers/federation.ts'
 import { HELD_MS_MAX, heldWhile } from '../../helpers/held-loop.ts'
 import { Mallory, meetMallory } from '../federation/mallory.ts'
 
-/* Finding H4, for peers: what a peer sends, and what strangers send to the same routes. */
+/* Finding H4, for peers: costly bodies that a peer sends, or that strangers send to the same routes. */
 
 test('what a peer sends holds nobody up, however costly it is', async (t) => {
   const mallory = await meetMallory(t)
-  // The first large body starts a thread.
+  // The first large body starts a thread, so it is not measured.
   await mallory.request('entries', `{"x":"${'x'.repeat(BODY_BYTES_MAX)}"}`)
   for (const [what, text] of Object.entries(costlyTexts(PEER_REQUEST_BYTES_MAX, '"entries":'))) {
     await t.test(what, async (t) => {
@@ -33,7 +33,7 @@ test('of somebody who is no peer no more is read than an introduction has', asyn
   const invitation = await mallory.invite()
   const { peer } = parseInvitation(invitation)!
   mallory.peer = peer
-  // The former limit, and the largest body that is accepted now.
+  // Sizes: the former limit, and the largest body that is accepted now.
   for (const [bytes, statuses] of [
     [256 * 1024, [413]],
     [PEER_INTRODUCTION_BYTES_MAX, [400, 422]],

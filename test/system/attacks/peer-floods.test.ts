@@ -5,17 +5,17 @@ import { lookAtVictims, type Mallory, meetMallory, offering } from '../federatio
 import { unchanged, verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
- * M4: a peer that sends 60 KB records, 40 in a request, had 15 MB a second stored for good, within every rate limit.
- * The budget is small here; the attack is the same.
+ * Finding M4: a peer sent requests with 40 records of 60 KB each. So 15 MB a second were stored permanently, although
+ * every rate limit was met. The budget in this test is small, but the attack is the same.
  */
 
 const RECORDS = 40
 const PAYLOAD = { text: 'x'.repeat(60_000) }
 const BUDGET = { entriesPerDay: 1_000, bytesPerDay: 4_000_000 }
-/** 4 MB, at 2.5 MB a request: the second request starts below the limit, and is accepted whole. */
+/** The budget is 4 MB, and a request takes 2.5 MB. The second request starts below the limit and is accepted whole. */
 const REQUESTS_TAKEN = 2
 
-/** The entries of one request, each for a record of its own. */
+/** Returns the entries of one request. Each entry is for a separate record. */
 function flood(mallory: Mallory): TestLine[] {
   return Array.from({ length: RECORDS }, () => mallory.record({}, { payload: PAYLOAD }).last())
 }
@@ -66,10 +66,10 @@ test('a peer has so much stored in a day, and no more, whatever it sends', { tim
     }
     assert.equal(taken.length, REQUESTS_TAKEN * RECORDS)
     const { budget } = await victim.ask('GET', peer)
-    // Includes the handshake's entry.
+    // The number includes the entry of the handshake.
     assert.deepEqual(budget.entries, { used: taken.length + 1, perDay: BUDGET.entriesPerDay })
     assert.equal(budget.bytes.perDay, BUDGET.bytesPerDay)
-    // The budget also counts the few entries from before it was set.
+    // The budget also counts the few entries that were stored before the limit was set.
     assert.ok(budget.bytes.used >= (await stored()) - before, JSON.stringify(budget))
     assert.ok(budget.bytes.used < (await stored()) - before + 5_000, JSON.stringify(budget))
   })

@@ -9,7 +9,7 @@ import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../hel
 import { openSocket, requestText } from '../../helpers/raw-http.ts'
 import { lockHeads, until } from '../../helpers/wait.ts'
 
-/* Part of finding H3: Node starts pipelined requests at once and buffers their answers. */
+/* Part of finding H3: Node starts pipelined requests at once, and buffers their answers. */
 
 test('what is pipelined begins when the answer before it was taken, in order', async (t) => {
   const { app, socket } = await setUp(t)
@@ -51,7 +51,7 @@ test('of pages that are pipelined and not read one is made', async (t) => {
   await until(() => responses.length === 6 && responses.some(({ headersSent }) => headersSent))
   await sleep(300)
   const made = responses.filter(({ headersSent }) => headersSent)
-  // The kernel's buffers may take the first answer whole.
+  // The kernel's buffers may take the whole first answer, so a second one may have been made.
   assert.ok(made.length <= 2, `${made.length} were made`)
   assert.ok(app.deps.budgets.reads.taken > 0)
   socket.destroy()

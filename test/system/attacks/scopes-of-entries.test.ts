@@ -10,8 +10,8 @@ import { makeChain, makeId, type TestChain, type TestLine } from '../../helpers/
 import { makeGated } from '../../helpers/test-gated.ts'
 
 /*
- * A thief of an API process signs entries in the name of any key. The chain contains the keys and their scopes. An
- * entry that its key could not have made over HTTP convicts the server.
+ * A thief of an API process signs entries in the name of any key. The chain contains the keys and their scopes. So an
+ * entry that its key could not have made over HTTP proves that the server was abused.
  */
 
 type Forge = (chain: TestChain, as: object) => TestLine
@@ -29,7 +29,7 @@ const FORGED: Readonly<Record<string, Forge>> = {
   'payload-erased': (chain, as) => chain.sayErased(chain.notarize(), 0, { by: as }),
 }
 
-/** Entries of the operator, who has no key in the ledger. */
+/** Entries that the operator may make, who has no key in the ledger. */
 const BY_SYSTEM = ['agent-registered', 'key-created']
 
 for (const [kind, forge] of Object.entries(FORGED)) {

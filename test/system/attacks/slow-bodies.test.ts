@@ -9,14 +9,17 @@ import { ServerProcess } from '../../helpers/server-process.ts'
 import { until } from '../../helpers/wait.ts'
 
 /*
- * Finding M5: 60 bodies of 4 MiB without their last byte occupied 252 MiB for 72 s. 240 of them fill a process of 1
- * GiB.
+ * Finding M5: 60 bodies of 4 MiB without their last byte occupied 252 MiB for 72 s. 240 such bodies fill a process of
+ * 1 GiB.
  */
 const BODIES = 60
 const WHOLE = Buffer.alloc(BATCH_BODY_BYTES_MAX, 32)
-/** Bodies of one ledger that are accepted: half of the budget. */
+/** Number of bodies that are accepted from one ledger, which may use half of the budget. */
 const TAKEN = BODIES_BYTES_MAX / 2 / BATCH_BODY_BYTES_MAX
-/** The budget of one ledger, as much again for pieces being read, and the heap. It was 252 MiB before. */
+/**
+ * Limit of the growth: the budget of one ledger, the same amount for chunks that are being read, and the heap. Before
+ * the fix, the growth was 252 MiB.
+ */
 const GROWTH_MIB_MAX = 200
 
 test('bodies that do not end cost bounded memory, and other ledgers none of their room', async (t) => {

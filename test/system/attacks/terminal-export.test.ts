@@ -7,8 +7,8 @@ import { buildCliApp } from '../../helpers/cli-app.ts'
 import { runCommand } from '../../helpers/run-command.ts'
 
 /*
- * An agent's payload contains characters that control a terminal or reverse its text. An auditor views the ledger in
- * a terminal.
+ * An agent's payload contains characters that control a terminal or reverse its text. An auditor then views the
+ * ledger in a terminal.
  */
 
 test('an export does not reach a terminal, and reaches a pipe and a file as it is', async (t) => {
@@ -30,7 +30,7 @@ test('an export does not reach a terminal, and reaches a pipe and a file as it i
     stdout: '',
     stderr: `tallystick: wrote ${file}\n`,
   })
-  // One more line: the entry for the first export.
+  // The second export has one line more: the entry for the first export.
   const lines = readFileSync(file, 'utf8').split('\n').toSpliced(-3, 1)
   assert.equal(lines.join('\n'), piped.stdout)
   const { stdout } = await runCommand(['entries'], { isTTY: true })

@@ -12,11 +12,15 @@ import { ServerProcess } from '../../helpers/server-process.ts'
 import { until } from '../../helpers/wait.ts'
 
 /*
- * Finding M5: an unread export of full batches occupied 58 to 72 MiB per reader, for 120 s, or longer if the reader
- * took a byte now and then. A batch of 4 MiB is this long when its numbers are written out.
+ * Finding M5: an export of full batches that is not read occupied 58 to 72 MiB per reader. It did so for 120 s, or
+ * for longer if the reader took a byte now and then. A line is that long because numbers of a batch of 4 MiB are
+ * written out.
  */
 const READERS = 8
-/** Four readers used to occupy 119 MiB more. An uncollected heap makes up to 60 with any number of readers. */
+/**
+ * Before the fix, four readers occupied 119 MiB. Up to 60 MiB are normal for a heap before garbage collection, with
+ * any number of readers.
+ */
 const GROWTH_MIB_MAX = 112
 
 test('exports of long lines that nobody reads hold little', async (t) => {
@@ -73,7 +77,7 @@ for (const [how, drips] of [
     await until(() => writeDeadlines.open.size === 0)
   })
 
-/** Each record has nearly 64 KiB in canonical form, and 15 KB when it is sent. */
+/** Writes a batch whose records have nearly 64 KiB each in canonical form, but 15 KB as they are sent. */
 async function writeLongBatch(app: TestApp): Promise<void> {
   const numbers = Array.from({ length: 2_900 }, () => '1e20').join(',')
   const record = JSON.stringify(genericBody({ n: 0 })).replace('"n":0', `"n":[${numbers}]`)

@@ -13,8 +13,7 @@ import { consistencyOf } from '../../helpers/test-proof.ts'
 
 /*
  * An operator with all keys shows an outsider a checkpoint of ten entries, rewrites the ledger, and shows a
- * checkpoint of twenty. Both are signed, and the sizes rise. `checkpoints watch` is the command with which an
- * outsider detects this.
+ * checkpoint of twenty. Both are signed, and the sizes grow. An outsider detects this with `checkpoints watch`.
  */
 
 function makeForked() {
@@ -70,7 +69,7 @@ test('a fork is refused, whatever proof comes with it, and both notes are kept a
     const [kept, showed] = evidence.map((name) => readFileSync(join(directory, name), 'utf8'))
     assert.deepEqual([kept, showed], [chain.checkpoint(10), forked])
 
-    // Even if the server is honest from now on, a person has to check first.
+    // The command fails even if the server is honest from now on, because a person has to check first.
     Object.assign(shown, { note: genuine, proof: answer(consistencyOf(chain, 10, 20)) })
     const again = await watch()
     assert.equal(again.code, 1)
@@ -109,7 +108,7 @@ test('a server that gives no proof is not believed, and it is said what to do', 
     )
     assert.equal(readFileSync(path, 'utf8'), first)
   }
-  // While watching, the command retries a server that is unavailable for a while. A refusal ends it.
+  // While the command watches, it retries a server that is unavailable for a while. A refusal ends the command.
   const proofs = [refusal(503, 'overloaded'), refusal(404, 'not_found')]
   shown.proof = () => proofs.shift()!()
   const { code, stderr } = await watch('--every', '1')

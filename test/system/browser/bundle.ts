@@ -3,14 +3,14 @@ import { build, type StdinOptions } from 'esbuild'
 import { ROOT } from '../../../tools/bundle.ts'
 
 /**
- * The verifier has 58.4 KiB: federation 5, bundles 3.7, registered statements 2.7, receipts 1.9. The rest is agents'
- * keys and witnesses.
+ * Maximum size. The verifier has 58.4 KiB. Of these, federation takes 5, bundles 3.7, registered statements 2.7, and
+ * receipts 1.9. Agents' keys and witnesses are part of the rest.
  */
 const VERIFIER_GZIP_BYTES_MAX = 65_900
 
 export type Bundle = { readonly code: string; readonly gzipBytes: number; readonly brotliBytes: number }
 
-/** Bundles a module with its imports, as a browser application has it. An import of Node would fail. */
+/** Bundles a module with its imports as a browser application does. An import of Node fails. */
 export async function bundleForBrowser(source: string | StdinOptions): Promise<Bundle> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
@@ -26,7 +26,7 @@ export async function bundleForBrowser(source: string | StdinOptions): Promise<B
   return { code, gzipBytes: gzipSync(code).length, brotliBytes: brotliCompressSync(code).length }
 }
 
-/** Bundles a page that verifies. Throws if the bundle is too large or still imports Node. */
+/** Bundles the verifier. Throws if the bundle is too large or imports Node. */
 export async function bundleVerifier(): Promise<Bundle> {
   const bundle = await bundleForBrowser('sdk/verify/index.ts')
   if (/["'`]node:/.test(bundle.code)) throw new Error('the bundle for browsers names a module of Node')

@@ -5,7 +5,7 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** Throws, naming the package to install, if there is no Chromium. */
+/** Returns the path of Chromium. If Chromium is missing, throws an error that names the package to install. */
 export function findChromium(): string {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   const found = folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(existsSync)
@@ -14,8 +14,8 @@ export function findChromium(): string {
 }
 
 /**
- * Opens a page in a headless browser, and closes it when `done` settles. Throws if the browser ends before. There is
- * no sandbox, which root cannot have; the browser opens only our own pages.
+ * Opens a page in a headless browser, and closes the browser when `done` settles. Throws if the browser ends earlier.
+ * The browser runs without a sandbox, because root cannot have one, but it opens only our own pages.
  */
 export async function withPage<T>(url: string, done: Promise<T>): Promise<T> {
   const child = spawn(
@@ -42,7 +42,7 @@ export async function withPage<T>(url: string, done: Promise<T>): Promise<T> {
   try {
     return await Promise.race([done, ended])
   } finally {
-    // A process group of its own: the browser is many processes.
+    // The browser is many processes, so the whole process group is killed.
     if (child.exitCode === null && child.pid !== undefined) {
       const gone = new Promise((resolve) => child.once('exit', resolve))
       process.kill(-child.pid, 'SIGKILL')

@@ -9,15 +9,14 @@ const CLIENTS = 50
 export type FilledLedger = {
   readonly lines: readonly string[]
   readonly kids: readonly string[]
-  /** Stored when the ledger was half as long. */
+  /** A checkpoint that was stored when the ledger was half as long. */
   readonly checkpoint: string
-  /** Proofs of a verdict and of a batch's record, with the records. */
   readonly proofs: readonly { readonly proof: object; readonly record: object }[]
   readonly verdictSeq: number
   readonly copperSeq: number
 }
 
-/** Fills a real server's ledger with a little of everything, and returns its export. */
+/** Fills a real server's ledger with most kinds of entries, and returns its export. */
 export async function fillLedger(): Promise<FilledLedger> {
   const deployment = await startPackageServer()
   try {

@@ -1,4 +1,7 @@
-/* Runs in the browser: verifies the tasks from run.ts's server with the published verifier, and returns the results. */
+/*
+ * Runs in the browser: gets the tasks from run.ts's server, verifies them with the published verifier, and returns
+ * the results.
+ */
 import type * as Verify from '../../../sdk/verify/index.ts'
 import type { PageResult, Task } from './tasks.ts'
 
@@ -26,7 +29,7 @@ async function perform(task: Task): Promise<Pick<PageResult, 'found' | 'refused'
 async function verified(task: Task): Promise<object> {
   if (task.kind === 'proof') return verify.proof(task.proof, task.options)
   const open = async () => (await fetch(at(`/exports/${task.name}`))).body!
-  // A chosen file is a Blob; network data is a stream.
+  // A file that a user chooses is a Blob; data from the network is a stream.
   const source = task.kind === 'file' ? await new Response(await open()).blob() : open
   return verify.export(source, task.options)
 }

@@ -28,7 +28,7 @@ console.log(
 
 const trust = { kids: ledger.kids, checkpoints: [ledger.checkpoint] }
 const whole = `${ledger.lines.join('\n')}\n`
-// Up to the verdict: without WebCrypto an entry takes milliseconds.
+// Contains only the entries up to the verdict, because without WebCrypto each entry takes milliseconds.
 const beginning = ledger.lines.slice(0, 1 + ledger.verdictSeq + 1)
 const tampered = makeTampered(ledger)
 const exports = new Map([

@@ -37,7 +37,7 @@ export function makeTampered({ lines, copperSeq, verdictSeq }: FilledLedger): Ta
     {
       name: 'one bit of a payload',
       text: changed(copperSeq, ({ documents }) => {
-        // p and q differ in one bit.
+        // The letters p and q differ in one bit.
         documents[0]!.document.query = 'qrice of copper'
       }),
       code: 'document_digest',

@@ -5,7 +5,7 @@ import { freePort } from '../../helpers/free-port.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* Starts the example's HAProxy for tests and benchmarks. It depends on no test runner. */
+/* Starts the example's HAProxy for tests and benchmarks. This module imports no test runner. */
 
 const CONFIGURATION = join(import.meta.dirname, '../../../examples/haproxy/haproxy.cfg')
 const BINARY = '/usr/sbin/haproxy'
@@ -21,8 +21,8 @@ export type HaproxyProcess = {
 }
 
 /**
- * Starts the example's HAProxy in front of three servers (`http://host:port`). `watch` gets the process before it is
- * ready. Throws if HAProxy does not answer in time.
+ * Starts the example's HAProxy in front of three servers (`http://host:port`). `watch` gets the process before
+ * HAProxy is ready. Throws if HAProxy does not answer in time.
  */
 export async function spawnHaproxy(
   servers: Readonly<Record<Name, string>>,

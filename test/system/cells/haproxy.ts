@@ -11,7 +11,9 @@ export type Haproxy = {
   command(line: string): Promise<string>
 }
 
-/** Starts the example's HAProxy in front of three servers (`http://host:port`). The process ends with the tests. */
+/**
+ * Starts the example's HAProxy in front of three servers (`http://host:port`). The process is killed after the tests.
+ */
 export async function startHaproxy(
   servers: Readonly<Record<Name, string>>,
   map: Readonly<Record<string, Name>> = {},

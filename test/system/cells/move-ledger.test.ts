@@ -37,7 +37,7 @@ import { type Haproxy, isHaproxyThere, startHaproxy } from './haproxy.ts'
 
 const skip = !isHaproxyThere && 'haproxy is not installed'
 const COMMAND = 'move-ledger'
-/** Number of moves, there and back, with writers. The variable sets more of them. */
+/** Number of moves, there and back, while writers append. The variable can set a higher number. */
 const MOVES = Number(process.env['TALLYSTICK_TEST_MOVES'] ?? 4)
 /** On a busy machine a move once took longer than the SDK's five retries. */
 const PATIENT = { retriesMax: 60 }
@@ -57,7 +57,7 @@ before(
     if (skip) return
     const t = { name: 'two deployments', after: (cleanup: () => unknown) => cleanups.push(cleanup) }
     witness = await startWitness(t, 'w1.example', [])
-    // Peers reach both through HAProxy's address.
+    // Peers reach both deployments at HAProxy's address.
     const port = await freePort()
     const env = {
       TALLYSTICK_PUBLIC_URL: `http://127.0.0.1:${port}`,
@@ -218,7 +218,7 @@ test('moves a ledger with all that it has, and writers, without losing a request
     assert.equal((await standing(from, ledger))[0].closed, 'moved')
     await until(() => acked.size > before + 10)
   }
-  // The ledger ends on `b`, so that the following checks use the other deployment than at first.
+  // The ledger ends on `b`, so that the following checks use another deployment than at the start.
   if (MOVES % 2 === 0) assert.equal((await move(a, b, ledger.ledger.id, ...switchTo('b'))).code, 0)
   await until(async () => (await standing(b, ledger))[0].closed === null)
   isOver = true
@@ -289,7 +289,7 @@ test('a ledger that has moved goes on with its peers, holds and witnesses', {
 
   const moved = await move(a, b, home.ledger)
   assert.equal(moved.code, 0, moved.stdout + moved.stderr)
-  // The guest's server gets ledger_moving until requests go to the target, and tries again.
+  // Until requests go to the target, the guest's server gets ledger_moving and tries again.
   await offer(onItsWay, 'completions')
   const [, ...command] = switchTo('b')
   await promisify(execFile)('sh', ['-c', command.join(' ')], { env: { LEDGER: home.ledger } })
@@ -331,7 +331,7 @@ test('goes on after a kill at each step', { skip, timeout: TIMEOUT_MS }, async (
     const ledger = await makeLedger(`killed at ${line.source}`)
     const client = clientOf(ledger)
     for (let n = 0; n < 20; n += 1) await client.records.notarize({ payload: { n } })
-    // The switch command never ends, so a kill during it comes after the activation.
+    // The switch command takes 30 s, so a kill during it comes after the activation.
     await killAt(line, ledger, ['--switch', 'sleep 30'])
     const moved = await move(a, b, ledger.ledger.id, ...switchTo('b'))
     assert.equal(moved.code, 0, `${line}: ${moved.stdout}${moved.stderr}`)
@@ -415,7 +415,7 @@ test('an undo that was killed while it waited for writers gives up nothing that 
   assert.equal((await move(a, b, 'finish', ledger.ledger.id)).code, 0)
 })
 
-// The last test: from here on the target lacks the key of some ledgers.
+// This test must be the last, because afterwards the target lacks the key of some ledgers.
 test('a ledger is not moved to where the key that signs it was retired', {
   skip,
   timeout: TIMEOUT_MS,
@@ -428,7 +428,7 @@ test('a ledger is not moved to where the key that signs it was retired', {
   )
   const env = { ...environmentOf(b, a), TALLYSTICK_TARGET_DATABASE_URL: '' }
   assert.equal((await runCommand('rotate-key', ['--force'], { env })).code, 0)
-  // As retire_envelope_keys does once the key signs none of the deployment's ledgers.
+  // retire_envelope_keys does the same once the key signs no ledger of the deployment.
   await sql(b.superuserUrl, 'update tallystick.server_keys set retired_at = now() where kid = $1', [kid])
   await sql(b.superuserUrl, 'delete from tallystick.envelope_key_secrets where kid = $1', [kid])
   const moved = await move(a, b, ledger.ledger.id)

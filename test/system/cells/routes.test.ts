@@ -10,7 +10,9 @@ const NAMES = ['a', 'b', 'c'] as const
 const skip = !isHaproxyThere && 'haproxy is not installed'
 
 type Route = { readonly method: string; readonly path: string }
-/** How the request names its ledger. `none`: it is about no ledger, but a key in the request still decides. */
+/**
+ * How a request names its ledger. `none`: the request is about no ledger, but if it has a key, the key still decides.
+ */
 type Way = 'key' | 'path' | 'peer' | 'named' | 'none'
 
 let deployments: Record<Name, Deployment>
@@ -48,7 +50,7 @@ async function listRoutes(): Promise<Route[]> {
   const { paths } = (await (await fetch(`${haproxy.url}/openapi.json`)).json()) as {
     paths: Record<string, object>
   }
-  // They are no operations of the REST API, so the document leaves them out.
+  // These routes are not operations of the REST API, so the document does not have them.
   const others = ['entries', 'checkpoint', 'rotations', 'summary', 'peerings'].map((name) => ({
     method: 'POST',
     path: `/v1/federation/${name}`,
@@ -61,7 +63,10 @@ async function listRoutes(): Promise<Route[]> {
   return [...described, ...others, { method: 'POST', path: '/mcp' }]
 }
 
-/** The table of docs/operate/capacity.md#several-deployments-behind-one-address. A route that matches no line fails the test. */
+/**
+ * Implements the table of docs/operate/capacity.md#several-deployments-behind-one-address. A route that matches no
+ * line fails the test.
+ */
 function wayOf({ path }: Route): Way {
   if (path.startsWith('/tlog/{ledger}/') || /^\/v1\/ledgers\/\{id\}/.test(path)) return 'path'
   if (path.startsWith('/v1/federation/')) return 'peer'
@@ -97,7 +102,7 @@ test('sends every route of the API to the deployment of its ledger', { skip, tim
       const response = await ask(route, name, way)
       const where = `${route.method} ${route.path} of ${name} (${way}): ${response.status}`
       assert.equal(response.headers.get('tallystick-deployment'), name, where)
-      // Another deployment knows neither the key nor the ledger.
+      // The request must have reached the right deployment, because the others know neither the key nor the ledger.
       if (way === 'key') assert.notEqual(response.status, 401, where)
       if (way === 'path' && route.path === '/v1/ledgers/{id}') assert.equal(response.status, 200, where)
       await response.body?.cancel()

@@ -70,7 +70,7 @@ test('the settings of Compose and of the units start a deployment that passes it
     partOfService(services[name]!, values),
   )
   const owner = new URL(postgres.ownerUrl)
-  // The Postgres image makes its first user a superuser.
+  // The owner is a superuser, as the first user of the Postgres image is.
   await client.query('alter role tallystick_owner superuser')
   await deploy(t, compose, owner)
   await client.query('alter role tallystick_owner nosuperuser createrole')

@@ -26,35 +26,35 @@ export { MASTER_KEY, OPERATOR_KEY } from './environment.ts'
  * A Postgres, servers and workers as an operator runs them. Each can be killed and started again at its old address.
  */
 export type DeploymentOptions = {
-  /** Folder of Postgres' data, logs and the worker's files. The caller removes it. */
+  /** Folder of Postgres' data, of logs and of the worker's files. The caller removes the folder. */
   readonly dir: string
   readonly apis?: number
-  /** Number of workers, or whether there is one. */
+  /** Number of workers; true: one, false: none. */
   readonly worker?: boolean | number
-  /** Overrides the settings of `startPostgres`. Postgres is durable unless a test says otherwise. */
+  /** Overrides settings of `startPostgres`. Postgres is durable unless a test changes that. */
   readonly settings?: PostgresOptions['settings']
-  /** Used instead of a Postgres of the deployment's own. The caller stops it, unless `stop` is given. */
+  /** A Postgres to use instead of one of the deployment's own. The caller stops it, unless `stop` is given. */
   readonly database?: Pick<RunningPostgres, 'ownerUrl' | 'superuserUrl'> &
     Partial<Pick<RunningPostgres, 'stop'>>
-  /** Runs servers and workers in this process: this takes a fraction of the CPU, but they cannot be killed. */
+  /** Runs servers and workers in this process. This takes a fraction of the CPU, but the parts cannot be killed. */
   readonly here?: boolean
   readonly root?: string
   readonly masterKey?: Uint8Array
   readonly operatorKey?: string
   readonly passwords?: { readonly api: string; readonly worker: string }
-  /** Environment of the Postgres process: a preloaded library. */
+  /** Environment of the Postgres process, for example for a preloaded library. */
   readonly postgresEnv?: Record<string, string>
   readonly nodeOptions?: string
   /** Overrides the environment of all servers and workers. */
   readonly env?: Readonly<Record<string, string>>
-  /** Overrides `env` for the servers. */
   readonly apiEnv?: Readonly<Record<string, string>>
-  /** Time for open answers when a server that runs `here` is stopped. */
+  /** Time that open answers get when a server in this process (`here`) is stopped. */
   readonly closeStreamsMs?: number
-  /** Starts a proxy between the processes and Postgres. Gets Postgres' URL and returns the proxy's URL. */
+  /** Starts a proxy between the processes and Postgres. Takes Postgres' URL and returns the proxy's URL. */
   readonly through?: (postgresUrl: string) => Promise<string>
   /**
-   * Starts a proxy before the first API process. Gets its URL and returns the URL at which peers find the deployment.
+   * Starts a proxy in front of the first API process. Takes its URL and returns the URL that peers use for the
+   * deployment.
    */
   readonly publicly?: (apiUrl: string) => Promise<string>
   /** `postgres`: only the database is started. `migrated`: it is also migrated. Default: everything is started. */
@@ -64,10 +64,10 @@ export type DeploymentOptions = {
 export type Ledger = { readonly ledger: string; readonly bearer: string }
 
 /**
- * What to kill.
+ * What is killed:
  *
  * - `server`: all processes at once, as when the container is killed.
- * - `postmaster`: the parent only. Its children notice by themselves.
+ * - `postmaster`: only the parent. Its children notice by themselves.
  * - `backend`: the appending backend. Postgres then recovers by itself.
  */
 export type PostgresVictim = 'server' | 'postmaster' | 'backend'
@@ -84,7 +84,10 @@ export class Deployment {
   #postgres: RunningPostgres | null = null
   #address: string | null = null
   #publicUrl: string | null = null
-  /** Master keys of processes that start from now on: the sealing key, and its predecessor during a replacement. */
+  /**
+   * Master keys of processes that start from now on. The first key seals. While it is replaced, the second is its
+   * predecessor.
+   */
   masterKeys: readonly Uint8Array[]
 
   private constructor(options: DeploymentOptions, apiPorts: readonly number[], postgresPort: number) {
@@ -138,7 +141,10 @@ export class Deployment {
     })
   }
 
-  /** Returns when the worker is ready. A worker that cannot reach its database at its start ends, as it should. */
+  /**
+   * Starts a worker and resolves when it is ready. A worker that cannot reach its database at its start ends, as it
+   * should.
+   */
   async startWorker(i = 0): Promise<void> {
     this.#workers[i] = await this.#start('worker', i, {})
   }
@@ -191,7 +197,10 @@ export class Deployment {
     return Inspector.open(this.apiPid(i), this.#logPath('api', i))
   }
 
-  /** Starts Postgres, which recovers after a kill. A failed start has stopped it and is repeated. */
+  /**
+   * Starts Postgres, which recovers after a kill. If a start fails, Postgres was stopped by it, and the start is
+   * repeated.
+   */
   async startPostgres(): Promise<void> {
     const { dir, settings, postgresEnv } = this.#options
     const dataDir = join(dir, 'postgres')
@@ -206,7 +215,10 @@ export class Deployment {
     )
   }
 
-  /** Throws if one of our processes ended that no test has killed. It must survive the faults of others. */
+  /**
+   * Throws if one of our processes ended that the test did not kill, because processes must survive the faults of
+   * others.
+   */
   requireAlive(): void {
     for (const [name, parts] of [
       ['api', this.#apis],
@@ -225,12 +237,12 @@ export class Deployment {
     return this.#workers[i]!.end('SIGTERM')
   }
 
-  /** Stops a server as an orchestrator does. Resolves when it has ended, with 0 if all went well. */
+  /** Stops a server as an orchestrator does. Resolves with its exit code or signal when it has ended; 0: no error. */
   async stopApi(i = 0): Promise<number | string> {
     return this.#apis[i]!.end('SIGTERM')
   }
 
-  /** Stops all processes as an orchestrator does. Throws if one had ended before, or ends with an error. */
+  /** Stops all processes as an orchestrator does. Throws if a process had ended earlier, or ends with an error. */
   async terminate(): Promise<void> {
     this.requireAlive()
     for (const part of [...this.#workers.splice(0), ...this.#apis.splice(0)]) {
@@ -249,10 +261,10 @@ export class Deployment {
     process.kill(pid, 'SIGKILL')
     if (victim === 'server') for (const child of children) killIfAlive(child, 'SIGKILL')
     await stayFor(exited)
-    await this.#postgres!.stop('immediate') // it is gone; this releases its watchdog
+    await this.#postgres!.stop('immediate') // Postgres is gone already; this call releases its watchdog.
   }
 
-  /** Stops Postgres as its operator does. `fast` notifies its clients. */
+  /** Stops Postgres as its operator does. In `fast` mode Postgres notifies its clients. */
   async stopPostgres(mode: 'fast' | 'immediate'): Promise<void> {
     await this.#postgres!.stop(mode)
   }
@@ -283,10 +295,10 @@ export class Deployment {
     return ledgers
   }
 
-  /** Stops all servers and workers at once. Processes are killed without notice. */
+  /** Stops all servers and workers at once. Separate processes are killed without notice. */
   async stopParts(): Promise<void> {
     const signal = this.#options.here ? 'SIGTERM' : 'SIGKILL'
-    // Workers first: their last requests also go to servers of their own deployment.
+    // Workers are stopped first, because their last requests may go to servers of this deployment.
     for (const parts of [this.#workers, this.#apis])
       await Promise.all(parts.splice(0).map((part) => part.end(signal)))
   }
@@ -336,7 +348,7 @@ export class Deployment {
     return ACCEPTABLE.filter((name) => this.#options.settings?.[name] === 'off')
   }
 
-  /** One log for all processes that run in this slot, one after another. */
+  /** Path of the log that all processes in this slot write, one after another. */
   #logPath(name: PartName, i: number): string {
     return join(this.#options.dir, `${name}-${i}.log`)
   }
@@ -352,7 +364,7 @@ export class Deployment {
   }
 }
 
-/** Starts a server and a worker in this process, on a Postgres in memory. For tools, which stop it. */
+/** Starts a server and a worker in this process, on a Postgres in memory. The tools that use it must stop it. */
 export async function startHere(
   env: Readonly<Record<string, string>> = {},
   options: Partial<DeploymentOptions> = {},
@@ -361,7 +373,10 @@ export async function startHere(
   return Deployment.start({ dir: temporaryDir(), here: true, worker: true, database, env, ...options })
 }
 
-/** Exits on signals. Without it a signal ends this process with no `exit` event, and its child processes would stay. */
+/**
+ * Makes this process exit on signals. Otherwise a signal would end it without an `exit` event, and its child
+ * processes would stay.
+ */
 export function exitOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(1))

@@ -5,7 +5,7 @@ export const MASTER_KEY = new Uint8Array(32).fill(9)
 
 export type Logins = { readonly apiUrl: string; readonly workerUrl: string }
 
-/** Returns the URLs of both logins for an owner's URL. */
+/** Returns the URLs of both logins to the database of the owner's URL. */
 export function loginsOf(
   ownerUrl: string,
   passwords: { readonly api: string; readonly worker: string },
@@ -18,7 +18,7 @@ export function loginsOf(
   }
 }
 
-/** Returns the whole environment of a server and its worker under test. `more` overrides it. */
+/** Returns the whole environment of a tested server and its worker. `more` overrides it. */
 export function environmentOf(
   of: Logins & {
     readonly dataDir: string

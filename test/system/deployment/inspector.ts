@@ -29,7 +29,10 @@ export class Inspector {
     }
   }
 
-  /** `log`: file in which the process prints its inspector's address. It MUST have been started INSPECTABLE. */
+  /**
+   * Opens the inspector of a process. `log`: file in which the process prints its inspector's address. The process
+   * must have been started with INSPECTABLE.
+   */
   static async open(pid: number, log: string): Promise<Inspector> {
     const { size } = statSync(log)
     killIfAlive(pid, 'SIGUSR1')

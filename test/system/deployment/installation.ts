@@ -13,7 +13,7 @@ export { PROJECT_DIR } from './product-process.ts'
 type Started = {
   readonly process: ChildProcess
   readonly output: string
-  /** All output so far. `output` ends when the process was ready. */
+  /** All output so far. `output`, in contrast, ends when the process was ready. */
   said(): string
   readonly url: string
   readonly curl: string
@@ -30,7 +30,7 @@ type StartOptions = {
 
 /** Runs `npm start` without waiting until it is ready. */
 export function launch({ project = PROJECT_DIR, env, output, ...how }: StartOptions): ProductProcess {
-  // Leaves out the variables that configure a Tallystick of the person who runs the tests.
+  // Leaves out the variables of this environment that configure another Tallystick.
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),
   )
@@ -45,7 +45,7 @@ export function launch({ project = PROJECT_DIR, env, output, ...how }: StartOpti
   return started
 }
 
-/** Runs `npm start` and waits until it is ready. Rejects with its output if it ends instead. */
+/** Runs `npm start` and waits until it is ready. Rejects with the output if the process ends instead. */
 export async function startAllInOne(options: StartOptions): Promise<Started> {
   const started = launch(options)
   await started.says('Ctrl-C stops it')
@@ -60,7 +60,7 @@ export async function startAllInOne(options: StartOptions): Promise<Started> {
   }
 }
 
-/** Runs the line in a shell, as if a person pasted it. */
+/** Runs the line in a shell, as if a reader had pasted it. */
 export async function paste(line: string): Promise<{ status: number; body: { id: string; type: string } }> {
   const child = spawn('/bin/sh', ['-c', `${line} -w '\\n%{http_code}'`], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -8,24 +8,30 @@ export type PartName = 'api' | 'worker'
 
 export type PartOptions = {
   readonly env: NodeJS.ProcessEnv
-  /** Path of its log; null: it runs in this process, which costs a fraction of the CPU, but it cannot be killed. */
+  /**
+   * Path of the log; null: the part runs in this process. This costs a fraction of the CPU, but the part cannot be
+   * killed.
+   */
   readonly log: string | null
   readonly root?: string
   readonly nodeArgs?: readonly string[]
-  /** For a server that runs in this process (`startServer`). */
+  /** Time that open answers get when a server in this process (`startServer`) is stopped. */
   readonly closeStreamsMs?: number
 }
 
 export type Part = {
-  /** null: it runs in this process. */
+  /** The process; null: the part runs in this process. */
   readonly process: ProductProcess | null
-  /** Address of a server; null: a worker. */
+  /** URL of a server; null: the part is a worker. */
   readonly url: string | null
   readonly metrics: Metrics | null
   end(signal: NodeJS.Signals): Promise<number | string>
 }
 
-/** Returns when it is ready. A worker that cannot reach its database at its start ends, as it should. */
+/**
+ * Starts a part and resolves when it is ready. A worker that cannot reach its database at its start ends, as it
+ * should.
+ */
 export async function startPart(name: PartName, options: PartOptions): Promise<Part> {
   if (options.log === null) return startHere(name, options)
   const started = spawnPart(name, { ...options, log: options.log })
@@ -37,7 +43,7 @@ export async function startPart(name: PartName, options: PartOptions): Promise<P
   return { process: started, url, metrics: null, end: (signal) => started.end(signal) }
 }
 
-/** Starts a process without waiting until it is ready. */
+/** Starts the process of a part without waiting until it is ready. */
 export function spawnPart(
   name: PartName,
   { log, env, root, nodeArgs }: PartOptions & { readonly log: string },

@@ -8,13 +8,13 @@ import { withClient } from '../../../src/db/connect/client.ts'
 import { ConnectError } from '../../../src/db/connect/connect-error.ts'
 
 /**
- * A connection attempt takes 5 s at most. At a load average of 42 on two cores, with a slow disk, that was once too
- * little.
+ * Maximum number of attempts to connect, which take at most 5 s each. Fewer were once too few: at a load average of
+ * 42 on two cores, with a slow disk.
  */
 const CONNECTS_MAX = 12
 const CONNECT_AGAIN_AFTER_MS = 250
 
-/** Repeats `work` while it cannot connect: without a connection, nothing was sent. */
+/** Repeats `work` while it cannot connect. A repetition is safe, because nothing was sent without a connection. */
 export async function connecting<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -57,7 +57,8 @@ export function childrenOf(pid: number): number[] {
 
 function parentOf(pid: number): number {
   try {
-    // The name in parentheses may contain anything. State and parent follow it.
+    // The name in parentheses may contain any character, so the fields are read behind the last parenthesis: state,
+    // then parent.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
   } catch {
@@ -65,7 +66,7 @@ function parentOf(pid: number): number {
   }
 }
 
-/** Returns the pid of the backend that appends, or did last. */
+/** Returns the pid of the backend that appends, or that appended last. */
 export async function findWriter(url: string): Promise<number> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ pid: number }>(
@@ -86,8 +87,8 @@ export function killIfAlive(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Finds a port below the range for outgoing connections. A client that connects to a closed port of that range again
- * and again is, sooner or later, connected to itself.
+ * Finds a port below the range for outgoing connections. The reason: a client that repeatedly connects to a closed
+ * port of that range is sooner or later connected to itself.
  */
 export async function findPort(): Promise<number> {
   for (;;) {
@@ -101,7 +102,7 @@ export async function findPort(): Promise<number> {
   }
 }
 
-/** Awaits a promise that does not keep the event loop alive by itself, such as the end of a process after `unref`. */
+/** Awaits a promise that does not keep the event loop alive, such as the end of a process after `unref`. */
 export async function stayFor(promise: Promise<unknown>): Promise<void> {
   const stay = setInterval(() => {}, 1_000)
   await promise

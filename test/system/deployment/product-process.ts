@@ -6,23 +6,25 @@ import { isReady } from './processes.ts'
 
 export const PROJECT_DIR = resolve(import.meta.dirname, '..', '..', '..')
 
-/** Allows for a busy machine: more than 30 s were seen at a load average of 26 on two cores. */
+/**
+ * Maximum time of a start. On a busy machine, a start has taken more than 30 s: at a load average of 26 on two cores.
+ */
 const READY_MS_MAX = 120_000
 
-/** Logged by a worker as soon as it is ready. */
 export const WORKER_IS_READY = 'the worker is running'
 
 export type Launch = {
-  /** A command of the image's entry point, `npm start`, or the entry point alone. */
+  /** A command of the image's entry point, `npm start`, or the entry point without a command. */
   readonly script: 'server' | 'worker' | 'all-in-one' | 'command'
   readonly args?: readonly string[]
-  /** The whole environment: nothing of this process's environment is added. */
+  /** The whole environment of the process. No variable of this process is added. */
   readonly env: NodeJS.ProcessEnv
   readonly root?: string
   readonly nodeArgs?: readonly string[]
   /**
-   * A path is a log that both outputs are appended to; a number is an open descriptor. `memory` stores both. `errors`
-   * drops the log and shows standard error: for measurements, where a log would be part of the load.
+   * Where the output goes. A path: both outputs are appended to this log. A number: an open descriptor. `memory`:
+   * both are stored. `errors`: only standard error is shown and the log is dropped, for measurements in which a log
+   * would be part of the load.
    */
   readonly output: string | number | 'memory' | 'errors'
   readonly uid?: number
@@ -30,16 +32,16 @@ export type Launch = {
 }
 
 /**
- * Starts a server, a worker or `npm start` as a process, for all tests and benchmarks
- * (test/system/deployment/ways.test.ts). The process is killed when this one ends.
+ * Starts a server, a worker or `npm start` as a process. All tests and benchmarks use it
+ * (test/system/deployment/ways.test.ts). The process is killed when this process ends.
  */
 export class ProductProcess {
   readonly child: ChildProcess
   readonly pid: number
   readonly name: string
-  /** The exit code or the signal's name. Resolves once its outputs are closed too. */
+  /** The exit code or the signal's name. Resolves once the outputs of the process are closed too. */
   readonly ended: Promise<number | string>
-  /** Address of its inspector, if `nodeArgs` open one and `output` is `errors`. */
+  /** Address of the process's inspector, if `nodeArgs` open an inspector and `output` is `errors`. */
   readonly inspector: Promise<string>
   readonly #log: string | null
   readonly #logged: number
@@ -69,7 +71,7 @@ export class ProductProcess {
     const scripts = [...(launcher ? ['tools/run.mjs'] : []), `src/run/${isCommand ? 'command' : script}.ts`]
     const words = [...scripts.map((path) => join(root, path)), ...(isCommand ? [script] : []), ...args]
     this.child = spawn(process.execPath, [...nodeArgs, ...words], {
-      // Another user cannot enter the project.
+      // Another user cannot enter the project's folder.
       cwd: uid === undefined ? root : '/',
       env,
       ...(uid !== undefined && { uid, gid: uid }),
@@ -105,19 +107,19 @@ export class ProductProcess {
     return this.ended
   }
 
-  /** Stops it as an orchestrator does: SIGTERM, then SIGKILL if it does not end in time. */
+  /** Stops the process as an orchestrator does: SIGTERM, then SIGKILL if the process does not end in time. */
   async stop(msMax = 10_000): Promise<void> {
     const timer = setTimeout(() => this.child.kill('SIGKILL'), msMax)
     await this.end('SIGTERM')
     clearTimeout(timer)
   }
 
-  /** Returns when a server at this address is ready. Throws with its log if it ends instead. */
+  /** Resolves when a server at this address is ready. Throws with the process's log if the process ends instead. */
   async isReadyAt(url: string): Promise<void> {
     await this.#until(() => isReady(url))
   }
 
-  /** Returns when it has printed the text. Throws with its log if it ends instead. */
+  /** Resolves when the process has printed the text. Throws with the process's log if the process ends instead. */
   async says(text: string): Promise<void> {
     await this.#until(async () => this.said().includes(text))
   }

@@ -6,12 +6,12 @@ import { type Part, startPart } from './part.ts'
 
 type Test = { readonly name: string; after(cleanup: () => Promise<void>): void }
 
-/** The URL of applications under test (test/helpers/app.ts). */
+/** The public URL that tested applications have (test/helpers/app.ts). */
 const PUBLIC_URL = 'https://ledger.example'
 
 /**
- * Starts a deployment in this process, on a Postgres in memory. Both end with the test. All share keys and public
- * URL.
+ * Starts a deployment in this process, on a Postgres in memory. Both are stopped at the end of the test. All such
+ * deployments have the same keys and public URL.
  */
 export async function startTestDeployment(
   t: Test,
@@ -26,7 +26,10 @@ export async function startTestDeployment(
   return deployment
 }
 
-/** Starts a worker in this process, on the database of an application under test. It ends with the test. */
+/**
+ * Starts a worker in this process, on the database of a tested application. The worker is stopped at the end of the
+ * test.
+ */
 export async function startWorkerOn(
   t: Test,
   database: TestDatabase,

@@ -6,8 +6,8 @@ import { PROJECT_DIR } from './product-process.ts'
 
 const ONE_WAY = 'test/system/deployment/'
 /**
- * Folders whose programs run against a deployment. `test/http` and similar folders start parts of a server on
- * purpose.
+ * Folders whose programs must start deployments with ProductProcess. `test/http` and similar folders start parts of a
+ * server on purpose.
  */
 const FOLDERS = ['test/system', 'test/helpers', 'bench', 'tools']
 

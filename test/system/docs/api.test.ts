@@ -27,7 +27,10 @@ test('the limits on the page are the limits in the code', () => {
   }
 })
 
-/** Members of all requests that an agent signs itself, and of all steps. The page describes them below its table. */
+/**
+ * Members that all requests signed by an agent have, and those that all steps have. The page describes them below its
+ * table.
+ */
 const SIGNED = ['envelope', 'salt']
 const OF_STEPS = ['onBehalfOf', 'occurredAt']
 const STEP = /^\/v1\/records\/\{id\}\/(activate|completions|verdict|revision|cancel|overturn)$/
@@ -53,7 +56,10 @@ test('a body in the table of routes has the members that the route takes, and no
   assert.ok(rows > 10)
 })
 
-/** Names of a body's members, and of those below a member that `isOpen`: an object, or a list of objects. */
+/**
+ * Returns the names of a body's members. If `isOpen` accepts a member that is an object or a list of objects, also
+ * returns the names below it.
+ */
 function membersOf(schema: Schema, openApi: OpenApi, isOpen: (name: string) => boolean): string[] {
   const { $ref, properties = {} } = schema
   if ($ref !== undefined)

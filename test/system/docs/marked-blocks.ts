@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 
 const PROJECT = resolve(import.meta.dirname, '..', '..', '..')
 
-/** A block of a page. The paragraph before each block says how far it was tried. */
+/** A block of a page. Its mark is from the paragraph before it, and says whether the block was tried. */
 export type MarkedBlock = {
   readonly mark: 'Tried' | 'Parsed' | 'Not tried' | null
   readonly language: string
@@ -21,7 +21,7 @@ export function markedBlocks(page: string): MarkedBlock[] {
   )
 }
 
-/** Returns the only block that contains `part`. Throws if there is none, or more than one. */
+/** Returns the only block that contains `part`. Throws unless exactly one block does. */
 export function blockWith(blocks: readonly MarkedBlock[], language: string, part: string): string {
   const found = blocks.filter((block) => block.language === language && block.text.includes(part))
   if (found.length !== 1) throw new Error(`${found.length} blocks of ${language} have ${part}`)

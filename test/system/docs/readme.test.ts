@@ -10,7 +10,7 @@ import { freePort, PROJECT_DIR, startAllInOne } from '../deployment/installation
 import { shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)
-/** From `npm start` to the last line. A newcomer reads in between. */
+/** Maximum time from `npm start` to the last line. A newcomer reads in between. */
 const NEWCOMER_MS_MAX = 10 * 60_000
 
 test('a newcomer who pastes the README and the tour block by block gets from npm start to a verified record', async (t) => {
@@ -26,7 +26,7 @@ test('a newcomer who pastes the README and the tour block by block gets from npm
     assert.deepEqual(others, [])
     const [proof, project, agent, curl, gated, restart, receiver, ...examples] =
       shellBlocks('docs/start/tour.md')
-    // The example has servers of its own: test/system/examples/federation runs it.
+    // This example is not run here, because it starts its own servers. test/system/examples/federation runs it.
     assert.deepEqual(examples, ['npm run example -- federation\n'])
 
     const shell = openShell(t, { dataDir, url: started.url, key })
@@ -70,8 +70,8 @@ function tell(t: TestContext, beganAt: number, step: string): void {
 }
 
 /**
- * Returns how this machine reaches its registry: npm's own files, certificates, proxies. A reader's shell has these
- * from a profile.
+ * Returns the variables by which this machine reaches its npm registry: npm's own files, certificates, proxies. A
+ * reader's shell gets these from a profile.
  */
 function ofNetwork(): Record<string, string> {
   const names =
@@ -81,7 +81,7 @@ function ofNetwork(): Record<string, string> {
   )
 }
 
-/** Opens a shell that keeps its folder and exports from block to block, like the reader's. */
+/** Opens a shell that keeps its folder and exports from block to block, like a reader's shell. */
 function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url: string; key: string }) {
   const state = join(dataDir, 'shell')
   const folder = join(dataDir, 'my-agent')
@@ -91,7 +91,7 @@ function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url
     HOME: process.env['HOME'] ?? dataDir,
     XDG_CONFIG_HOME: dataDir,
     TALLYSTICK_DATA: dataDir,
-    // `npm test` has configured npm for its own project.
+    // These replace settings that `npm test` has made for its own project.
     npm_config_audit: 'false',
     npm_config_prefer_offline: 'true',
   }
@@ -99,7 +99,7 @@ function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url
   const keep = `{ export -p; printf 'cd %q\\n' "$PWD"; } > ${state}`
   return {
     async paste(block: string | undefined): Promise<string> {
-      // The reader inserts a key. Here port and folders differ too.
+      // The reader inserts a key. Port and folders differ in this test, so they are replaced too.
       const text = block!
         .replaceAll('http://localhost:3000', url)
         .replaceAll('tly_…', `${key} TALLYSTICK_URL=${url}`)

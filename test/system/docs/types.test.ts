@@ -10,7 +10,6 @@ import { KEYWORDS } from '../../../src/ledgers/types/schema/schema-keywords.ts'
 import { limits } from '../../helpers/limits.ts'
 
 const page = readFileSync(new URL('../../../docs/guides/types.md', import.meta.url), 'utf8')
-/** The page without its line breaks. */
 const text = page.replaceAll(/\s+/g, ' ')
 
 test('the page lists every keyword that is taken, and no other', () => {

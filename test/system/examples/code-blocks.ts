@@ -9,7 +9,10 @@ import { PROJECT_DIR } from '../deployment/installation.ts'
 const run = promisify(execFile)
 const TSC = join(PROJECT_DIR, 'node_modules', '.bin', 'tsc')
 
-/** The TypeScript blocks of some pages, each as a module, in a project with this project's installed packages. */
+/**
+ * A project with the TypeScript blocks of some pages, each as a module. It uses the installed packages of this
+ * project.
+ */
 export type CodeBlocks = {
   readonly folder: string
   readonly files: Readonly<Record<string, readonly string[]>>
@@ -37,7 +40,7 @@ function writeBlocksOf(page: string, folder: string): string[] {
   return [...text.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(({ 1: code, index }) => {
     const line = text.slice(0, index).split('\n').length
     const file = join(folder, `${page.replaceAll('/', '-')}-line-${line}.ts`)
-    // Makes the file a module even without an import.
+    // The export makes the file a module, even if it imports nothing.
     writeFileSync(file, `${code}export {}\n`)
     return file
   })

@@ -89,7 +89,10 @@ function collect(child: ReturnType<typeof startDemo>): () => string {
   return () => output
 }
 
-/** Folders of demos. Other tests may run a demo at the same time, but this file does not. */
+/**
+ * Returns folders of demos that were not removed. Other test files may run a demo at the same time, but the tests of
+ * this file do not.
+ */
 function leftovers(): string[] {
   return readdirSync('/var/tmp').filter((name) => name.startsWith('tallystick-demo-'))
 }

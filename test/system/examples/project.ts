@@ -12,12 +12,12 @@ import { startWorkerOn } from '../deployment/test-deployment.ts'
 
 type Ended = { readonly code: number | null; readonly output: string }
 export type Running = {
-  /** Resolves as soon as the text is printed. Rejects if the process ends before. */
+  /** Resolves as soon as the text is printed. Rejects if the process ends earlier. */
   says(text: string): Promise<void>
   readonly ended: Promise<Ended>
 }
 
-/** A folder as `npm start` leaves it, with server and worker, and functions that run examples in it. */
+/** A folder as after `npm start`, with server and worker, and functions that run examples in the folder. */
 export type Project = {
   readonly app: TestApp
   readonly url: string

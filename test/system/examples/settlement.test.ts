@@ -100,7 +100,7 @@ test('its book pays a record once, whatever a ledger says later, and opens only 
   const book = new Book(path)
   assert.equal(book.take(signal('rec_1', 5, 'SETTLE')), 'paid')
   assert.equal(book.take(signal('rec_2', 5, 'HOLD')), 'held')
-  // Restored from a backup, and judged again.
+  // The book was restored from a backup, and the records were judged again.
   const again = new Book(path)
   for (const decision of ['SETTLE', 'RELEASE', 'HOLD'])
     assert.match(again.take(signal('rec_1', 7 + decision.length, decision)), /^(paid before|known)/)
@@ -137,7 +137,6 @@ async function startReceiver(project: Project, { secret, publicKey }: Keys, port
   return running
 }
 
-/** Starts a receiver, and posts genuine and forged signals to it. */
 async function openReceiver(project: Project, endpoint: Endpoint) {
   const port = await freePort()
   const running = await startReceiver(project, endpoint, port)
@@ -174,7 +173,7 @@ async function judge(
   return id
 }
 
-/** Returns the record's settlement signals once there are `count` of them. */
+/** Returns the record's settlement signals as soon as there are `count` of them. */
 async function signalsOf(app: TestApp, id: string, count: number): Promise<verify.SignalEvent[]> {
   let signals: verify.SignalEvent[] = []
   await until(async () => {

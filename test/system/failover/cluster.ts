@@ -14,7 +14,7 @@ import { balancerConfig, type MemberPlace, patroniConfig, type Replication } fro
 import { ANSWER_MS_MAX, COMMIT_MS_MAX, FAILOVER_MS_MAX, HEALTHY_MS_MAX } from './limits.ts'
 import { Member } from './member.ts'
 
-/** Debian's binaries: the embedded Postgres has neither pg_basebackup nor pg_rewind. */
+/** Uses Debian's binaries, because the embedded Postgres has neither pg_basebackup nor pg_rewind. */
 const POSTGRES_BIN = '/usr/lib/postgresql/15/bin'
 const MEMBERS = ['n0', 'n1', 'n2'] as const
 
@@ -25,7 +25,7 @@ type ClusterMember = {
   readonly timeline?: number
 }
 
-/** Returns null, or a message that names the missing program. */
+/** Returns a message that names the missing program; null: all are installed. */
 export function whyNoCluster(): string | null {
   const needed = [join(POSTGRES_BIN, 'pg_rewind'), '/usr/bin/etcd', '/usr/sbin/haproxy', '/usr/bin/python3']
   const missing = needed.find((path) => !existsSync(path))
@@ -34,7 +34,8 @@ export function whyNoCluster(): string | null {
 
 /**
  * Three Postgres 15 under Patroni, one etcd, and HAProxy, which routes to Patroni's primary. Members reach each other
- * and etcd through proxies, so that a member can be cut off. HAProxy reaches them directly, as another network would.
+ * and etcd through proxies, so that a member can be cut off. HAProxy reaches the members directly, as through another
+ * network.
  */
 export class Cluster {
   readonly members: readonly Member[]
@@ -60,7 +61,7 @@ export class Cluster {
     this.superuserUrl = urls.superuserUrl
   }
 
-  /** Returns when a primary and two standbys are ready, and the owner with its database exists. */
+  /** Starts a cluster. Resolves when a primary and two standbys are ready, and the owner and its database exist. */
   static async start(t: Ends, dir: string, replication: Replication): Promise<Cluster> {
     exitOnSignals()
     const runAs = resolveRunAs('/nonexistent', () => {})
@@ -68,7 +69,7 @@ export class Cluster {
       installPythonTool(
         'patroni',
         join(import.meta.dirname, 'requirements.txt'),
-        // The python3 on the path may be in a folder that only root can enter.
+        // The python3 on the path is not used, because it may be in a folder that only root can enter.
         runAs === null ? null : '/usr/bin/python3',
       ),
     )
@@ -162,7 +163,7 @@ export class Cluster {
     return this.untilServing(0)
   }
 
-  /** Returns when one member leads, two follow on its timeline, and both may be promoted. */
+  /** Resolves when one member leads, two members follow on its timeline, and both of them may be promoted. */
   async untilHealthy(): Promise<void> {
     let seen: readonly ClusterMember[] = []
     for (const giveUpAt = Date.now() + HEALTHY_MS_MAX; Date.now() < giveUpAt; await sleep(200)) {
@@ -177,7 +178,7 @@ export class Cluster {
     throw new Error(`the cluster is not healthy: ${JSON.stringify(seen)}\n${this.readLogs()}`)
   }
 
-  /** Starts a switchover through Patroni's REST API, as an operator does. Returns when Patroni has accepted it. */
+  /** Starts a switchover through Patroni's REST API, as an operator does. Resolves when Patroni has accepted it. */
   async switchOver(): Promise<void> {
     const leader = await this.leader()
     const response = await fetch(`${leader.restUrl}/switchover`, {
@@ -189,7 +190,7 @@ export class Cluster {
     if (!response.ok) throw new Error(`the switchover was refused with ${response.status}: ${text}`)
   }
 
-  /** Returns the newest view of the cluster. A member that is stopped or cut off has no view, or an old one. */
+  /** Returns the newest view of the cluster. A member that is stopped or cut off gives no view, or an old one. */
   async #read(): Promise<readonly ClusterMember[]> {
     const views = await Promise.all(
       this.members
@@ -236,8 +237,8 @@ export class Committer {
   }
 
   /**
-   * Returns the timeline of the primary that committed. The transaction writes, because one that writes nothing does
-   * not wait for standbys. Rejects if it takes longer than COMMIT_MS_MAX.
+   * Commits through HAProxy. Returns the timeline of the primary that committed. The transaction writes, because a
+   * transaction without a write does not wait for standbys. Rejects if the commit takes longer than COMMIT_MS_MAX.
    */
   async commit(): Promise<number> {
     try {

@@ -1,19 +1,19 @@
 import { join } from 'node:path'
 import { LAG_BYTES_MAX, LEADER_TTL_SECONDS, LOOP_WAIT_SECONDS, RETRY_TIMEOUT_SECONDS } from './limits.ts'
 
-/** `quorum`: a commit waits for either of two standbys, and only a standby with all such commits is promoted. */
+/** `quorum`: a commit waits for one of two standbys, and Patroni promotes only a standby that has all commits. */
 export type Replication = 'quorum' | 'asynchronous'
 
 type Ports = { readonly postgres: number; readonly rest: number }
 export type MemberPlace = Ports & { readonly name: string; readonly dir: string }
 
 /**
- * Returns the configuration of one member, as docs/operate/postgres.md#patroni recommends it. Times are shorter, and the log
- * does not wait for a disk.
+ * Returns the configuration of one member as docs/operate/postgres.md#patroni recommends it, with two exceptions:
+ * times are shorter, and the log does not wait for a disk.
  */
 export function patroniConfig(
   { name, dir, postgres, rest }: MemberPlace,
-  /** Proxy ports through which this member reaches etcd, and others reach this member. */
+  /** Ports of the proxies through which this member reaches etcd, and through which other members reach this member. */
   through: Ports & { readonly etcd: number },
   options: { readonly binDir: string; readonly password: string; readonly replication: Replication },
 ) {
@@ -29,7 +29,7 @@ export function patroniConfig(
         loop_wait: LOOP_WAIT_SECONDS,
         retry_timeout: RETRY_TIMEOUT_SECONDS,
         maximum_lag_on_failover: LAG_BYTES_MAX,
-        // A failover does not wait for a crashed primary to restart.
+        // With 0, a failover does not wait for a crashed primary to restart.
         primary_start_timeout: 0,
         ...(options.replication === 'quorum' && {
           synchronous_mode: 'quorum',
@@ -68,8 +68,8 @@ export function patroniConfig(
 }
 
 /**
- * Returns HAProxy's configuration: one address that routes to the primary. Sessions end when their member is no
- * primary any more. Without `retries 0` a connection waits 3 s for a member that is gone, which delayed records in
+ * Returns HAProxy's configuration: one address that routes to the primary. A session ends when its member is no
+ * longer the primary. Without `retries 0` a connection waits 3 s for a member that is gone, which delayed records in
  * every second failover.
  */
 export function balancerConfig(port: number, members: readonly MemberPlace[]): string {

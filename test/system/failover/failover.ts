@@ -32,10 +32,10 @@ import { type RunningSdkClients, startSdkClients } from './sdk-clients.ts'
 
 export type FailoverPlan = { readonly mode: 'sync' | 'async'; readonly kills: number; readonly seed: number }
 
-/** A third of what two cores do beside three databases. */
+/** A third of the load that two cores can process next to three databases. */
 const RECORD_CLIENTS = { clients: 16, pauseMsMax: 400 }
 const GATED_CLIENTS = { clients: 4, persistMs: 300_000 }
-/** Time between two faults. Losses are found meanwhile. */
+/** Time between two faults. Losses of the last fault are found in this time. */
 const LOAD_MS = { min: 1_500, max: 3_000 }
 const HURRY_EVERY_MS = 5_000
 
@@ -63,7 +63,7 @@ export async function runFailover(plan: FailoverPlan): Promise<readonly string[]
   }
 }
 
-/** Runs all workloads. Everything that was acknowledged must be found. */
+/** Runs all workloads on a cluster in quorum mode. Everything that was acknowledged must be found. */
 async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   const { dir, cluster, home } = await startOnCluster(t, plan)
   const guestDir = join(dir, 'guest')
@@ -98,7 +98,7 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   const workloads = [sdk, history, shared, gated, clients]
   for (const workload of workloads) t.after(() => workload.abandon())
   const failed = Promise.all(workloads.map((workload) => workload.ended()))
-  failed.catch(() => {}) // reported below
+  failed.catch(() => {}) // The error is reported below.
 
   const suffered = await unless(failed, suffer({ cluster, home, clients, sdk }, plan))
   for (const workload of workloads) await workload.finish()
@@ -136,8 +136,8 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
 }
 
 /**
- * Runs single records only. The stored checkpoints must reveal losses, and the ledger continues once its operator has
- * acknowledged them.
+ * Runs single records only, on an asynchronous cluster. The stored checkpoints must reveal losses. The ledger
+ * continues once its operator has acknowledged the losses.
  */
 async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
   const { dir, cluster, home } = await startOnCluster(t, plan)
@@ -151,7 +151,7 @@ async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
   const operator = startOperator(home.urls[0]!, ledgers)
   t.after(() => operator.stop())
   const failed = Promise.all([clients.ended(), history.ended()])
-  failed.catch(() => {}) // reported below
+  failed.catch(() => {}) // The error is reported below.
   const suffered = await unless(
     failed,
     suffer({ cluster, home, clients, sdk: null }, plan).catch((error: Error) => {
@@ -172,7 +172,7 @@ async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
     `failover: acked=${acked} found=${found} lost=${lost} doubled=${doubled} ghosts=${ghosts} torn=${torn}; entries=${entries} verified\n${formatLosses(perFault)}\n` +
       `  ledgers closed and reopened: ${losses.map(({ known, found }) => `${known}→${found}`).join(', ') || 'none'}; ${formatLoad()}`,
   )
-  // A control of the check itself: readers saw records that are lost.
+  // Proves that the check of the history works: it must fail here, because readers saw records that were lost.
   const { verdict } = await checkHistory(join(dir, 'history.ndjson'))
   console.log(`failover: history: ${verdict.output}`)
   const isSeen = losses.some(({ ledger }) => ledger === list!.ledger)

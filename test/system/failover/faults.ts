@@ -6,15 +6,16 @@ import type { Member } from './member.ts'
 
 type Scene = { readonly cluster: Cluster; readonly leader: Member; readonly random: Random }
 
-/** `heal` starts when another primary commits. */
+/** `heal` runs when another primary has committed. */
 type FailoverFault = {
   readonly begin: (scene: Scene) => Promise<unknown> | unknown
   readonly heal?: (scene: Scene) => Promise<unknown> | unknown
 }
 
 /**
- * How far standbys are behind when their primary dies. It is longer than the interval of checkpoints, so that one is
- * stored with entries that will be lost. It is shorter than the time after which standbys reconnect.
+ * How long standbys are behind when their primary dies. The time is longer than the interval of checkpoints, so that
+ * a checkpoint is stored that covers entries which will be lost. The time is shorter than the one after which
+ * standbys reconnect.
  */
 const HELD_MS = { min: 2_500, max: 4_000 }
 
@@ -35,12 +36,12 @@ export const FAILOVER_FAULTS = {
 
 export type FailoverFaultName = keyof typeof FAILOVER_FAULTS
 
-/** Faults that wait until the leader's key expires: 20 s each. */
+/** Faults that last until the leader's key expires, which takes 20 s each. */
 const SLOW = ['machine gone', 'machine paused', 'partition'] as const
 const KILLS_PER_SLOW = 16
 
 /**
- * Plans `kills` kills of alternating kinds, a switchover for every fifth of them, and the slow faults. The order
+ * Plans `kills` kills of alternating kinds, one switchover for every five kills, and the slow faults. The order
  * depends on the seed.
  */
 export function planFaults(kills: number, random: Random): FailoverFaultName[] {
@@ -58,13 +59,13 @@ export function planFaults(kills: number, random: Random): FailoverFaultName[] {
 
 export type Suffered = {
   readonly fault: FailoverFaultName
-  /** Unix ms. */
+  /** End of the fault, in Unix ms. */
   readonly endedAtMs: number
-  /** Longest times without a commit (gaps.ts). */
+  /** Longest times without a commit, as gaps.ts counts them. */
   readonly clusterMs: number
   readonly recordsMs: number
   readonly beyondMs: number
-  /** Calls that the SDK gave up, and attempts that were refused or broke. */
+  /** Calls that the SDK gave up, and attempts that were refused or whose connection broke. */
   readonly callsGivenUp: number
   readonly attemptsRefused: number
 }
@@ -80,14 +81,14 @@ export function formatSuffered(all: readonly Suffered[]): string {
     .join('\n')
 }
 
-/** Returns the faults after which records resumed later than the cluster's commits. */
+/** Returns the faults after which records resumed later than the cluster's commits, by more than BEYOND_MS_MAX. */
 export function findLate(all: readonly Suffered[]): string[] {
   return all
     .filter(({ beyondMs }) => beyondMs > BEYOND_MS_MAX)
     .map(({ fault, beyondMs }) => `${fault}: ${beyondMs} ms without a record, though the cluster committed`)
 }
 
-/** Returns failures of switchovers. They may make attempts of the SDK fail, but no call. */
+/** Returns the calls that failed during switchovers. A switchover may make attempts of the SDK fail, but no call. */
 export function findGivenUp(all: readonly Suffered[]): string[] {
   const switchovers = all.filter(({ fault }) => fault === 'switchover')
   const givenUp = switchovers.reduce((sum, { callsGivenUp }) => sum + callsGivenUp, 0)

@@ -7,8 +7,8 @@ const LOOK_EVERY_MS = 10
 const PROBE_EVERY_MS = 50
 
 /**
- * Measures the longest times without a commit: of the cluster, with a client of its own that commits through HAProxy
- * and waits for standbys, and of records.
+ * Measures the longest times without a commit. For the cluster, a separate client commits through HAProxy and waits
+ * for standbys. For records, the clients' answers count.
  */
 export class GapWatch {
   readonly #clients: RunningClients
@@ -38,7 +38,7 @@ export class GapWatch {
     await this.#probing
   }
 
-  /** Checks for new records. A replayed answer does not count: it needs no commit. */
+  /** Checks for new records. A replayed answer does not count, because it needs no commit. */
   #look(): void {
     const written = this.#clients.attempts['201'] ?? 0
     if (written !== this.#written) this.#gaps.recordWritten(performance.now())
@@ -48,7 +48,7 @@ export class GapWatch {
   async #probe(databaseUrl: string): Promise<void> {
     const committer = new Committer(databaseUrl)
     for (; !this.#isStopped; await sleep(PROBE_EVERY_MS)) {
-      const timeline = await committer.commit().catch(() => null) // the cluster is unavailable
+      const timeline = await committer.commit().catch(() => null) // null: the cluster is unavailable.
       if (timeline !== null) this.#gaps.clusterCommitted(performance.now())
     }
     await committer.end()

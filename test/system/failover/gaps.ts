@@ -1,9 +1,9 @@
 import { PROBE_GAP_MS_MAX } from './limits.ts'
 
-/** Tracks times without a commit, of the cluster and of our clients. All times are ms of one clock. */
+/** Tracks the times in which the cluster, or our clients, had no commit. All times are ms of one clock. */
 export class Gaps {
   #clusterAtMs: number
-  /** Start of the cluster's commits without a gap. */
+  /** Since this time the cluster has committed without a gap. */
   #upSinceMs: number
   #recordsAtMs: number
   #longest = { cluster: 0, records: 0, beyond: 0 }
@@ -31,7 +31,7 @@ export class Gaps {
     this.#recordsAtMs = atMs
   }
 
-  /** Longest times since `begin`. `beyond`: the cluster committed, but no client's record was written. */
+  /** Longest times since `begin`. `beyond`: time in which the cluster committed but no client's record was written. */
   get longest(): { readonly cluster: number; readonly records: number; readonly beyond: number } {
     return this.#longest
   }

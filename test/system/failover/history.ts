@@ -15,7 +15,7 @@ type Operation = {
   readonly op: 'append' | 'read' | 'size' | 'step' | 'version'
   readonly key?: number
   readonly at?: number
-  /** null: whether it happened is unknown. */
+  /** Result of the operation; null: it is unknown whether the operation happened. */
   readonly result: number | null
 }
 
@@ -40,7 +40,10 @@ type State = {
 const CLIENTS = 6
 const PAUSE_MS_MAX = 150
 const PERSIST_MS = 120_000
-/** A client without an idempotency key gives up, like a process that ended. What it sent stays unknown. */
+/**
+ * Share of requests without an idempotency key. If such a request has no answer, its client gives up, like a process
+ * that ended. Whether the request was executed stays unknown.
+ */
 const KEYLESS_SHARE = 0.1
 const AGAIN_SHARE = 0.1
 const GATED_KEPT_MAX = 4
@@ -53,9 +56,9 @@ export type RunningHistory = {
 }
 
 /**
- * Starts clients of one ledger that has no other writers, and of gated records in another. Each logs its requests and
- * answers, with the times of both: appends with keys and their repetitions, reads by id, the size, and steps for
- * which several clients race.
+ * Starts clients of one ledger that has no other writers, and of gated records in another ledger. Each client logs
+ * its requests and answers with the times of both: appends with keys, repeated appends, reads by id, the size, and
+ * steps for which several clients race.
  */
 export async function startHistory(
   urls: readonly string[],
@@ -85,7 +88,7 @@ export async function startHistory(
   const principal = ledgers.gated.bearer
   const running = Array.from({ length: CLIENTS }, (_, client) => runClient(state, principal, client))
   const all = Promise.all(running)
-  all.catch(() => {}) // reported by finish or ended
+  all.catch(() => {}) // The error is reported by `finish` or `ended`.
   const stop = async () => {
     state.stopping = true
     await all.finally(() => closeSync(state.file))
@@ -116,7 +119,7 @@ async function runClient(state: State, principal: string, client: number): Promi
   }
 }
 
-/** Logs what `work` did, except reads without an answer: they changed nothing and show nothing. */
+/** Logs the operation that `work` did. Reads without an answer are left out: they changed nothing and show nothing. */
 async function note(state: State, client: number, work: () => Promise<Operation | null>): Promise<void> {
   const call = process.hrtime.bigint()
   const operation = await work()
@@ -171,7 +174,7 @@ async function size(state: State, client: number): Promise<void> {
   })
 }
 
-/** Creates a record. Then this client and others take the same step, or another one for the same version. */
+/** Creates a record. Then this client and others take the same step, or different steps for the same version. */
 async function race(state: State, client: number, principal: string): Promise<void> {
   if (state.gated.length < GATED_KEPT_MAX) {
     const body = { type: 'delivery/1', payload: PAYLOAD, performer: state.performer.id }
@@ -257,7 +260,10 @@ function pick<T>(from: readonly T[]): T | undefined {
 
 export type Verdict = { readonly output: string; readonly isLinearizable: boolean }
 
-/** Returns porcupine's verdicts on the history, and on the history with one altered read. */
+/**
+ * Returns porcupine's verdict on the history. `control` is its verdict on the history with one altered read, which
+ * must fail.
+ */
 export async function checkHistory(
   file: string,
 ): Promise<{ readonly verdict: Verdict; readonly control: Verdict }> {

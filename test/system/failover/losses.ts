@@ -6,12 +6,15 @@ import { acknowledge } from '../restore/operator.ts'
 import type { FailoverFaultName, Suffered } from './faults.ts'
 import { OPERATOR_LOOK_MS_MAX } from './limits.ts'
 
-/** A ledger that was closed because its database has less than was published. `known`, `found`: sizes. */
+/**
+ * A ledger that was closed because its database has fewer entries than were published. `known`: published size;
+ * `found`: size in the database.
+ */
 export type Loss = {
   readonly ledger: string
   readonly known: number
   readonly found: number
-  /** Time of the acknowledgement. Unix ms. */
+  /** Time of the acknowledgement, in Unix ms. */
   readonly atMs: number
 }
 
@@ -19,7 +22,7 @@ const LOOK_EVERY_MS = 250
 
 export type RunningOperator = {
   readonly losses: readonly Loss[]
-  /** Error of the last poll that failed; null: none failed. */
+  /** Error of the last poll; null: the poll succeeded. */
   readonly error: unknown
   stop(): Promise<void>
 }
@@ -33,7 +36,7 @@ export function startOperator(url: string, ledgers: readonly Ledger[]): RunningO
     for (; !stopping.signal.aborted; await sleep(LOOK_EVERY_MS)) {
       for (const { ledger } of ledgers) {
         const reopened = await reopen(url, ledger).catch((error: unknown) => {
-          failure = error // the database may be unavailable
+          failure = error // The database may be unavailable, so the error is only stored.
           return null
         })
         if (reopened) losses.push(reopened)
@@ -76,12 +79,15 @@ async function findLoss(url: string, ledger: string): Promise<Loss | null> {
 export type FaultLosses = {
   readonly fault: FailoverFaultName
   readonly lost: number
-  /** Lost records below the checkpoint that closed their ledger. No stored checkpoint had reached the others yet. */
+  /**
+   * Lost records below the checkpoint that closed their ledger. The other lost records were not covered by a stored
+   * checkpoint yet.
+   */
   readonly named: number
   readonly closed: number
 }
 
-/** Attributes losses to faults. The first fault that ended after the acknowledgement lost the record. */
+/** Attributes losses to faults. A record was lost in the first fault that ended after the record's acknowledgement. */
 export function countLosses(
   faults: readonly Pick<Suffered, 'fault' | 'endedAtMs'>[],
   journal: readonly JournalLine[],

@@ -16,9 +16,9 @@ type MemberOptions = {
 export class Member {
   readonly name: string
   readonly restUrl: string
-  /** URL of the superuser, past HAProxy and the proxies. */
+  /** URL of the superuser's login, which bypasses HAProxy and the proxies. */
   readonly url: string
-  /** Whether it is stopped or cut off, so that its view of the cluster may be old. */
+  /** True: the member is stopped or cut off, so that its view of the cluster may be old. */
   isCutOff = false
   readonly #place: MemberPlace
   readonly #proxies: readonly TcpProxy[]
@@ -39,12 +39,15 @@ export class Member {
     this.#patroni = spawnLogged(patroni, [config], join(this.#place.dir, 'patroni.log'), this.#options.runAs)
   }
 
-  /** Sends SIGKILL to every process of its Postgres. Patroni survives. */
+  /** Sends SIGKILL to every process of this member's Postgres. Patroni survives. */
   killPostgres(): void {
     for (const pid of this.#postgresPids()) killIfAlive(pid, 'SIGKILL')
   }
 
-  /** Simulates the loss of its machine. Returns when Patroni, which would restart Postgres, has ended. */
+  /**
+   * Simulates the loss of the member's machine. Resolves when Patroni has ended, because Patroni would restart
+   * Postgres.
+   */
   async kill(): Promise<void> {
     this.killNow()
     if (this.#patroni) await end(this.#patroni, 'SIGKILL')
@@ -56,7 +59,7 @@ export class Member {
     this.killPostgres()
   }
 
-  /** Simulates a paused machine: its processes do not notice. */
+  /** Simulates a paused machine, which its processes do not notice. */
   freeze(): void {
     this.isCutOff = true
     for (const pid of [this.#patroni!.pid!, ...this.#postgresPids()]) killIfAlive(pid, 'SIGSTOP')
@@ -78,7 +81,7 @@ export class Member {
     this.isCutOff = false
   }
 
-  /** Stops sending to standbys until it is thawed or killed. */
+  /** Stops the processes that send to standbys, until the member is thawed or killed. */
   holdReplication(): void {
     for (const pid of this.#postgresPids()) {
       if (commandOf(pid).includes('walsender')) killIfAlive(pid, 'SIGSTOP')
@@ -89,7 +92,7 @@ export class Member {
     const file = join(this.#place.dir, 'data', 'postmaster.pid')
     if (!existsSync(file)) return []
     const postmaster = Number(readFileSync(file, 'utf8').split('\n')[0])
-    // The pid file of a killed server may name another process by now.
+    // The pid file of a killed server may name another process by now, so the process's command is checked.
     return commandOf(postmaster).includes('postgres') ? [postmaster, ...childrenOf(postmaster)] : []
   }
 }

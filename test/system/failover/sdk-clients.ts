@@ -10,7 +10,7 @@ const PAGE = 100
 
 export type RunningSdkClients = {
   readonly calls: number
-  /** Attempts that were refused or had no answer, by status or error. */
+  /** Number of attempts that were refused or had no answer, by status or error. */
   readonly refused: Readonly<Record<string, number>>
   readonly failed: number
   /** Resolves when all clients have ended. Rejects when one has failed. */
@@ -38,7 +38,7 @@ export function startSdkClients(urls: readonly string[], { bearer }: Ledger): Ru
     ),
   )
   const running = Promise.all(clients.map((client) => run(state, client)))
-  running.catch(() => {}) // reported by finish
+  running.catch(() => {}) // The error is reported by `finish`.
   const stop = async () => {
     state.stopping = true
     await running

@@ -1,8 +1,10 @@
 /*
- * An agent with a spool, in a loop without pauses, that tests kill: agent.ts URL API_KEY SPOOL JOURNAL LIFE
+ * An agent with a spool, which tests kill. It records in a loop without pauses.
  *
- * Writes a character into its journal after each return of `record`, so the journal's length is the number of
- * promised records. On SIGTERM it records nothing new, and ends when everything is in the ledger.
+ * Usage: agent.ts URL API_KEY SPOOL JOURNAL LIFE
+ *
+ * After each return of `record` it writes a character into its journal. So the journal's length is the number of
+ * promised records. On SIGTERM it starts no new record, and ends when everything is in the ledger.
  */
 import { openSync, writeSync } from 'node:fs'
 import { Tallystick } from '../../../sdk/index.ts'
@@ -15,7 +17,7 @@ const [baseUrl, apiKey, directory, journalPath, life] = process.argv.slice(2) as
   string,
   string,
 ]
-/** Small, so that the loop is slowed down: the spool holds about a second's work. */
+/** A small limit slows the loop down: the spool has room for about a second's work. */
 const SPOOL_BYTES_MAX = 1024 * 1024
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 

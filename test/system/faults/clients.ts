@@ -5,9 +5,9 @@ import { type AgentConnection, type Answer, codeOf, openAgentConnection } from '
 import { Journal, type JournalLine } from './journal.ts'
 
 type ClientPlan = {
-  /** Base URLs, used round-robin, so that a retry goes to another process if there is one. */
+  /** Base URLs, which are used round-robin, so that a retry goes to another process if there are several. */
   readonly targets: readonly string[]
-  /** Client n writes to ledger n modulo their number. */
+  /** Client n writes to the ledger with index n modulo the number of ledgers. */
   readonly ledgers: readonly { readonly ledger: string; readonly bearer: string }[]
   readonly clients: number
   readonly batchItems: number
@@ -16,7 +16,7 @@ type ClientPlan = {
 }
 
 /**
- * `finish` retries requests with an idempotency key until they are answered. `abandon` retries none, as if the
+ * `finish` retries requests with an idempotency key until they are answered. `abandon` retries no request, as if the
  * machine were gone.
  */
 export type RunningClients = Loops & {
@@ -26,7 +26,7 @@ export type RunningClients = Loops & {
 }
 
 const RETRY_PAUSE_MS = 25
-/** If no retry is answered for this long at the end, the test reports a finding. */
+/** If no retry is answered for this long at the end, the test reports it as a failure. */
 const FINISH_QUIET_MS_MAX = 45_000
 const FINISH_LOOK_EVERY_MS = 500
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
@@ -34,8 +34,9 @@ const FILLER = 'a purchase order was created and confirmed by the supplier; '.re
 const NOTHING_WRITTEN = new Set(['503 overloaded', '503 unavailable', '503 clock_skew', 'ECONNREFUSED'])
 
 /**
- * Starts clients in a closed loop, a quarter each: single records and batches, with and without an idempotency key.
- * With a key a request is retried until it is answered. Without one it is sent once.
+ * Starts clients in a closed loop. A quarter of the clients each sends single records with an idempotency key, single
+ * records without, batches with, and batches without. A request with a key is retried until it is answered. A request
+ * without a key is sent once.
  */
 export function startClients(plan: ClientPlan): RunningClients {
   const state: State = {
@@ -72,14 +73,14 @@ export function startClients(plan: ClientPlan): RunningClients {
 
 type State = {
   readonly plan: ClientPlan
-  /** Makes the names of intents unique among runs on one ledger. */
+  /** Part of the names of intents, which makes them unique among runs on one ledger. */
   readonly run: string
   stopping: boolean
   abandoned: boolean
   readonly givenUp: AbortController
   readonly attempts: Record<string, number>
   acknowledgedRecords: number
-  /** Time when the last request of any client was concluded. */
+  /** Time when a client last had the final answer to a request. */
   concludedAtMs: number
 }
 
@@ -150,7 +151,7 @@ async function submit(
     if (answer.conclusion) return answer.conclusion
     if (/^4/.test(answer.label)) throw new Error(`${intent.path} answered ${answer.label}: ${answer.text}`)
     const nothingWritten = NOTHING_WRITTEN.has(answer.label)
-    if (!intent.hasKey) await sleep(RETRY_PAUSE_MS) // prevents a busy loop while a server is unavailable
+    if (!intent.hasKey) await sleep(RETRY_PAUSE_MS) // Without this pause, an unavailable server would cause a busy loop.
     if (!intent.hasKey && nothingWritten) return { outcome: 'refused', ...NOT_ACKED }
     if (!intent.hasKey || state.givenUp.signal.aborted) return { outcome: 'unknown', ...NOT_ACKED }
     await sleep(RETRY_PAUSE_MS)
@@ -159,7 +160,7 @@ async function submit(
 
 type PostAnswer = { readonly label: string; readonly text: string; readonly conclusion: Conclusion | null }
 
-/** Never throws for a server error: `label` is the result. */
+/** Sends a request. Does not throw for a server error, because `label` is the result. */
 async function post(
   target: string,
   connection: AgentConnection,

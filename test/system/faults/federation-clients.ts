@@ -5,35 +5,34 @@ import type { Agent, Answer, Member } from '../../helpers/federation.ts'
 import { FAILING, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
 import { Abandoned, persist } from './persist.ts'
 
-/** Two organisations: one's records are performed by the other's agent. */
+/** Two organisations. An agent of the guest performs the records of the home. */
 export type Partners = {
   readonly home: Member
   readonly guest: Member
   readonly performer: Agent
   readonly peer: string
-  /** A third organisation with which some records are shared too; null: none. */
+  /** A third organisation, with which some records are shared too; null: none takes part. */
   readonly witness: { readonly peer: string; readonly organisation: Member } | null
 }
 
 export type RunningFederationClients = Loops & {
-  /** Records that ended, by state. */
   readonly ends: Readonly<Record<string, number>>
 }
 
 type State = { begun: number; stopping: boolean; abandoned: boolean; readonly ends: Record<string, number> }
 
 /**
- * Limits for waits, so that a hang fails. Killed servers come back within half a minute on a busy machine. A Postgres
- * that does not stop is stopped immediately after a minute (src/run/postgres/postmaster.ts) and then recovers. While
- * faults last, peers see each other's entries later still.
+ * Limits of waits, so that a hang fails the test. Killed servers come back within half a minute on a busy machine. A
+ * Postgres that does not stop is stopped immediately after a minute (src/run/postgres/postmaster.ts) and then
+ * recovers. While faults last, peers get each other's entries even later.
  */
 const ANSWER_MS_MAX = 300_000
 const SHARED_MS_MAX = 600_000
 const LOOK_EVERY_MS = 100
 
 /**
- * Starts a client for each of `pairs`, in a closed loop. It plays both parties and takes records from creation to
- * end. `recordsMax`: total of all clients.
+ * Starts a client for each of `pairs`, in a closed loop. The client acts for both parties and takes records from
+ * creation to end. `recordsMax`: total of all clients.
  */
 export function startFederationClients(
   pairs: readonly Partners[],
@@ -49,7 +48,7 @@ export function startFederationClients(
   return { ...startLoops(pairs.length, run, state), ends: state.ends }
 }
 
-/** Lives of a record. Each function returns the state in which its record ends. */
+/** The ways that a record can take. Each function returns the state in which its record ends. */
 const WAYS: readonly ((client: Client) => Promise<string>)[] = [accepted, judgedByRules, raced, revised]
 
 async function accepted(client: Client): Promise<string> {
@@ -76,7 +75,7 @@ async function raced(client: Client): Promise<string> {
   await client.offer('activate', {})
   await client.sees('ACTIVE')
   const [offered, cancelled] = await Promise.all([
-    // 409: the offer was late, and the performer's server already knew the end.
+    // 409: the offer was late, because the performer's server already knew that the record had ended.
     client.offer('completions', { evidence: PASSING }, [202, 409]),
     sleep(Math.random() * 100).then(() => client.take('cancel', { reason: 'withdrawn' }, [200, 409])),
   ])
@@ -102,7 +101,7 @@ async function revised(client: Client): Promise<string> {
   return client.sees('ACCEPTED')
 }
 
-/** Client of one record. It repeats a request, with the same idempotency key, until it is answered. */
+/** Client of one record. It repeats each request, with the same idempotency key, until it is answered. */
 class Client {
   readonly #partners: Partners
   readonly #state: State
@@ -142,7 +141,7 @@ class Client {
     return this.#ask(this.#partners.home, `/${this.#id}/${step}`, body, statuses)
   }
 
-  /** Waits until the guest sees the state, and its offer is decided. Returns the state. */
+  /** Waits until the guest has received the state, and the guest's offer is decided. Returns the state. */
   async sees(state: string): Promise<string> {
     const { guest, home } = this.#partners
     // biome-ignore lint/suspicious/noExplicitAny: what the API answers

@@ -21,15 +21,15 @@ import { checkLedger } from './ledger-contents.ts'
 export type FederationPlan = {
   readonly seed: number
   readonly organisations: 2 | 3
-  /** Clients of each side that works for another. */
+  /** Number of clients for each side that performs records of another. */
   readonly clients: number
   readonly kills: number
-  /** Number of kills before which an organisation's key is rotated, another one's each time. */
+  /** Number of kills before which a key is rotated. Each rotation is of another organisation. */
   readonly rotations: number
   readonly loadMs: { readonly min: number; readonly max: number }
-  /** Share of the requests between servers that meet a fault, and the longest duration of a fault. */
+  /** Share of the requests between servers that have a fault, and the longest duration of a fault. */
   readonly faults: { readonly share: number; readonly msMax: number }
-  /** At the end, senders that failed often retry immediately. */
+  /** True: at the end, senders that failed often retry immediately. */
   readonly hurry: boolean
 }
 
@@ -43,13 +43,16 @@ export type FederationOutcome = {
 }
 
 const HIT_MS_MAX = 500
-/** A sender that has failed for long retries after minutes. Without progress for this long, the rest counts as lost. */
+/**
+ * A sender that has failed for long retries only after minutes. If nothing arrives for this long, the missing entries
+ * count as lost.
+ */
 const SETTLE_MS_MAX = 360_000
 const PASSWORDS = { api: 'faults-api', worker: 'faults-worker' }
 
 /**
- * Runs organisations that all peer and share records, behind proxies that cause network faults. Meanwhile their
- * servers and workers are killed. Then the faults end, and both sides must agree.
+ * Runs organisations that all have peerings and share records, behind proxies that cause network faults. Meanwhile
+ * their servers and workers are killed. Then the faults end, and both sides of each peering must agree.
  */
 export async function sufferFederation(dir: string, plan: FederationPlan): Promise<FederationOutcome> {
   const cleanups: (() => Promise<void>)[] = []
@@ -102,7 +105,7 @@ async function suffer(t: Ends, dir: string, plan: FederationPlan): Promise<Feder
   }
 }
 
-/** Starts one Postgres, as durable as a deployment's. */
+/** Starts one Postgres that is as durable as in a deployment. Returns `count` databases. */
 export async function freshDatabases(t: Ends, dir: string, count: number): Promise<OwnDatabase[]> {
   const dataDir = putCluster(`${dir}/postgres`)
   const postgres = await startPostgres({ dataDir, settings: { max_connections: 200 } })
@@ -135,7 +138,7 @@ export async function peerAll(organisations: readonly Member[]): Promise<Peering
   return peerings
 }
 
-/** Makes a pair for each direction of each two organisations. */
+/** Returns a pair for each direction between each two organisations. */
 export async function pairsOf(
   organisations: readonly Member[],
   peerings: readonly Peering[],
@@ -179,7 +182,7 @@ async function killAtRandom(
   return hit
 }
 
-/** Waits until everything is received, or nothing more arrives. Entries that are missing then are lost. */
+/** Waits until everything is received or nothing more arrives. Entries that are missing then count as lost. */
 export async function settle(peerings: readonly Peering[]): Promise<FederationReckoning> {
   let fewest = Number.POSITIVE_INFINITY
   for (let giveUpAt = 0; ; await sleep(500)) {

@@ -4,8 +4,8 @@ import type { Member } from '../../helpers/federation.ts'
 import { leafOf } from '../../helpers/open-envelope.ts'
 
 /*
- * Compares two ledgers by docs/formats/federation.md and the bytes of their entries alone. It shares no code and no
- * table with the code that drains, receives and reconciles.
+ * Compares two ledgers only by docs/formats/federation.md and the bytes of their entries. It shares no code and no
+ * table with the code that sends, receives and reconciles.
  */
 
 export type Peering = { readonly id: string; readonly sides: readonly [Member, Member] }
@@ -13,16 +13,15 @@ export type Peering = { readonly id: string; readonly sides: readonly [Member, M
 export type FederationReckoning = {
   /** Entries that one side should have received from the other. */
   readonly shared: number
-  /** Shared entries without a receipt, and with several. */
+  /** Numbers of shared entries without a receipt, and with several. */
   readonly lost: number
   readonly doubled: number
-  /** Receipts for entries that the other's chain lacks, or should not have sent. */
+  /** Number of receipts for entries that are not in the other's chain, or that the other should not have sent. */
   readonly ghosts: number
-  /** Receipts for a record's entries whose order differs from the entries' order. */
+  /** Number of receipts for a record's entries that are not in the order of the entries. */
   readonly disordered: number
   readonly offers: number
   readonly openOffers: number
-  /** Shared records on which the two sides disagree. */
   readonly unlike: number
   readonly records: number
   readonly deadLetters: number
@@ -111,7 +110,7 @@ export function reckonSent(
   for (const entry of sent) {
     const receipts = receiptsOf.get(entry.seq) ?? []
     if (receipts.length > 1) found.add('doubled', name(entry))
-    if (entry.kind === 'peer-added') continue // half of them are answered, not sent
+    if (entry.kind === 'peer-added') continue // Half of the entries peer-added are the answer to a request, so they are not sent.
     if (!isShared(entry)) {
       if (receipts.length > 0) found.add('ghosts', name(entry))
       continue
@@ -131,7 +130,7 @@ export function reckonSent(
   }
 }
 
-/** Returns a test for entries of the sender that the peer `id` should receive. */
+/** Returns a function that is true for those entries of the sender that the peer `id` should receive. */
 function sharedWith(id: string, sent: readonly Entry[]): (entry: Entry) => boolean {
   const records = new Set<string>()
   const names = ({ predicate }: Entry) =>
@@ -178,7 +177,10 @@ async function listAll(side: Member, path: string): Promise<any[]> {
   }
 }
 
-/** Returns all entries of the ledger by seq. The verifier checks signatures and links. */
+/**
+ * Returns all entries of the ledger by seq. Signatures and links are not checked here, because the verifier checks
+ * them.
+ */
 async function readEntries(organisation: Member): Promise<Entry[]> {
   const rows = await organisation.sql<{ seq: string; envelope: Buffer }>(
     'select seq, envelope from tallystick.entries where ledger_id = $1 order by seq',

@@ -7,8 +7,8 @@ import { Abandoned, persist } from './persist.ts'
 export type GatedPlan = {
   readonly clients: number
   /**
-   * How long a request is repeated, with its key, while its server is killed and comes back; default: it must be
-   * answered immediately.
+   * How long a request is repeated, with its key, while its server is killed and comes back. Default: the request
+   * must be answered at once.
    */
   readonly persistMs?: number
   readonly withOtherEnds?: boolean
@@ -21,7 +21,7 @@ type State = {
   readonly persistMs: number
   readonly ends: Record<string, number>
   requests: number
-  /** Records that left a state which their client waited for them to leave. */
+  /** Number of records that left a state after their client had waited for that. */
   moved: number
   movedAtMs: number
   stopping: boolean
@@ -35,19 +35,22 @@ export type RunningGatedClients = Loops & {
 
 const WAIT_SECONDS = 5
 /**
- * If a completion is unverified for longer, the test reports a finding, provided that many others were verified
- * meanwhile. It also does so if none was verified for long. Killed workers that come back get little CPU on a busy
- * machine.
+ * If a completion is unverified for longer, the test reports it as a failure, provided that many others were verified
+ * meanwhile. It also does so if no completion was verified for long. Killed workers that come back get little CPU on
+ * a busy machine.
  */
 const VERIFIED_MS_MAX = 30_000
 const OVERTAKEN_MAX = 64
 const STALLED_TIMES = 2
-/** Longer than most outages. After it, a creation without an answer is sent again. */
+/**
+ * This deadline is longer than most outages. A creation that has no answer by then is sent again with a later
+ * deadline.
+ */
 const DEADLINE_MS = 20_000
 const DEADLINE_PASSED = /answered 400: .*\/deadline has passed/
 
 /**
- * Starts clients in a closed loop. Each plays both parties of one record at a time, from creation to verdict. The
+ * Starts clients in a closed loop. Each acts for both parties of one record at a time, from creation to verdict. The
  * gate alternates between the principal and `auto`, and the rules alternately pass and fail. Every request must be
  * answered as expected.
  */
@@ -135,8 +138,8 @@ async function create(state: State, parties: Parties, terms: object): Promise<st
 }
 
 /**
- * Waits, with requests that the server answers on a change, until the record has left the states. Returns its new
- * state.
+ * Waits until the record has left the states, with requests that the server answers on a change. Returns the record's
+ * new state.
  */
 async function waitWhile(
   state: State,

@@ -2,12 +2,14 @@ import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { join } from 'node:path'
 
 /**
- * Outcome of one request, as its client saw it. An *intent* is the request, however often it was sent. The intent's
- * name is in the payload of each of its records, so that records can be traced to it without an answer.
+ * Outcome of one request, as its client saw it. An *intent* is the request, however often it was sent. Each of its
+ * records has the intent's name in its payload, so that records can be traced to their request even without an
+ * answer.
  *
  * - `acked`: a 201 named the records.
- * - `refused`: an answer, or a connection that was never made, means that nothing was written. Not retried.
- * - `unknown`: no answer, or one that leaves it open. Not retried: it may be in the ledger, once.
+ * - `refused`: nothing was written, by the answer or because no connection was made. The request is not retried.
+ * - `unknown`: there was no answer, or the answer leaves it open. The request is not retried; it may be in the ledger
+ *   once.
  */
 export type JournalLine = {
   readonly intent: string
@@ -15,18 +17,18 @@ export type JournalLine = {
   readonly items: number
   readonly hasKey: boolean
   readonly outcome: 'acked' | 'refused' | 'unknown'
-  /** In order; empty unless acked. */
+  /** Ids of the records in order; empty unless the outcome is `acked`. */
   readonly ids: readonly string[]
-  /** −1 unless acked. */
+  /** Seq of the entry; −1 unless the outcome is `acked`. */
   readonly seq: number
   readonly replayed: boolean
-  /** Time when the line was written. Unix ms. */
+  /** Time when the line was written, in Unix ms. */
   readonly atMs: number
 }
 
 /**
- * One client's own file. When `write` returns, the kernel has the line, so it outlives every process that a test
- * kills. The machine itself is never cut off, and the file is never on a disk that is.
+ * The file of one client. When `write` returns, the kernel has the line, so the line outlives every process that a
+ * test kills. Tests never cut the power of the machine itself, and the file is never on a disk whose power is cut.
  */
 export class Journal {
   readonly #file: number

@@ -19,20 +19,20 @@ type Plan = {
 
 /** Counts of records. `lost`, `doubled`, `ghosts` and `disordered` must be 0. */
 export type AgentReckoning = {
-  /** `record` had returned. */
+  /** Number of records for which `record` had returned. */
   readonly taken: number
   readonly lost: number
   readonly doubled: number
-  /** In the ledger, although the agent had not started to record it. */
+  /** Number of records in the ledger that the agent had not started to record. */
   readonly ghosts: number
-  /** Not after the record that was taken before it. */
+  /** Number of records that are not behind the record that the agent recorded before. */
   readonly disordered: number
-  /** Batches that a killed agent left in its spool. A kill that leaves none shows nothing. */
+  /** Number of batches that each killed agent left in its spool. A kill that leaves none tests nothing. */
   readonly filesLeft: readonly number[]
   readonly entries: number
 }
 
-/** Kills an agent with a spool, and its server, in the middle of their work. Then another agent finishes it. */
+/** Kills an agent with a spool, and its server, in the middle of their work. Then another agent finishes the work. */
 export async function killAgent(dir: string, plan: Plan): Promise<AgentReckoning> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: false })
   let agent: ChildProcess | null = null
@@ -65,11 +65,10 @@ export async function killAgent(dir: string, plan: Plan): Promise<AgentReckoning
   }
 }
 
-/** For a busy machine; otherwise it takes half a second. */
+/** Maximum time of an agent's start on a busy machine. Otherwise a start takes half a second. */
 const BEGIN_MS_MAX = 60_000
 const AGENT = new URL('./agent.ts', import.meta.url).pathname
 
-/** Agents that run one after the other on the same spool, each with its own journal. */
 class Lives {
   readonly #journals: string
   readonly #spool: string
@@ -100,7 +99,7 @@ class Lives {
       if (child.exitCode !== null) throw new Error(`agent ${life} ended with ${child.exitCode}`)
       return sizeOf(journal) > 0
     }, BEGIN_MS_MAX)
-    // The caller does not have the child yet, and the child would keep this process alive.
+    // The caller does not know the child yet, and the child would keep this process alive. So it is killed here.
     await begun.catch((error) => {
       kill()
       throw error
@@ -147,7 +146,7 @@ function reckon(taken: readonly number[], stored: readonly Stored[]): Counts {
     const promised = taken[life]!
     counts.taken += promised
     for (let i = 0; i < promised; i++) if (!seen.has(i)) counts.lost++
-    // The record that it was taking when it was killed: nothing was promised, but it may be in the ledger.
+    // One more record than promised may be in the ledger: the one that the agent was recording when it was killed.
     for (const [i, count] of seen) {
       counts.doubled += count - 1
       if (i > promised) counts.ghosts++

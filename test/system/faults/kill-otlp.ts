@@ -18,15 +18,15 @@ export type OtlpReckoning = {
   readonly logs: number
   readonly lost: number
   readonly doubled: number
-  /** In the ledger, although it was not sent. */
+  /** Number of spans and logs in the ledger that were not sent. */
   readonly ghosts: number
   readonly entries: number
   readonly ends: Readonly<Record<string, number>>
 }
 
 /**
- * Kills the server, and its Postgres, while exporters send. Each repeats a request until it is accepted. Then every
- * span and log is counted.
+ * Kills the server and its Postgres while exporters send. Each exporter repeats a request until it is accepted. Then
+ * every span and log is counted.
  */
 export async function killOtlp(dir: string, plan: Plan): Promise<OtlpReckoning> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: true })
@@ -67,15 +67,15 @@ export async function killOtlp(dir: string, plan: Plan): Promise<OtlpReckoning> 
 
 const CALLS = 3
 const LOGS = 3
-/** Identifies a log. The attribute is metadata, so it is stored as it is and not as a digest. */
+/** Attribute that identifies a log. The attribute is metadata, so it is stored as it is and not as a digest. */
 const LOG_ID = 'gen_ai.response.id'
-/** Limit for a request without an answer: its server may be gone. */
+/** Limit for a request without an answer, because its server may be gone. */
 const ANSWER_MS_MAX = 30_000
 const PAUSE_MS = 20
 
 /**
- * Sends runs of an agent one after the other. The spans of the last request are sent again with the next ones, as a
- * collector groups them.
+ * Sends runs of an agent one after another. The spans of the last request are sent again with the next ones, as in
+ * the groups of a collector.
  */
 class Exporter {
   readonly spans = new Set<string>()
@@ -116,7 +116,7 @@ class Exporter {
     this.#givenUp.abort()
   }
 
-  /** Sends until it is accepted. Throws if it is refused for good. */
+  /** Sends the body until it is accepted. Throws if it is refused permanently. */
   async #send(signal: string, body: Buffer): Promise<void> {
     for (;;) {
       this.#givenUp.signal.throwIfAborted()
@@ -189,7 +189,7 @@ export function formatOtlpReckoning(r: OtlpReckoning): string {
   )
 }
 
-/** Whether requests were in progress when their server was killed. A refused connection does not show that. */
+/** Returns true if requests were in progress when their server was killed. A refused connection does not show that. */
 export function hasHit({ ends }: OtlpReckoning): boolean {
   return Object.keys(ends).some((end) => end !== '200' && end !== 'ECONNREFUSED')
 }

@@ -13,12 +13,12 @@ import {
 
 type WebhookKillPlan = {
   readonly kills: number
-  /** Clients of gated records. As many others write single records. */
+  /** Number of clients of gated records. The same number of clients writes single records. */
   readonly clients: number
   readonly ledgers: number
   readonly endpointsPerLedger: number
   readonly loadMs: { readonly min: number; readonly max: number }
-  /** At the end, retries come immediately and leases of killed workers end. */
+  /** True: at the end, retries come immediately and leases of killed workers are ended. */
   readonly hurry: boolean
 }
 
@@ -26,11 +26,11 @@ export type WebhookKillOutcome = WebhookReckoning & {
   readonly requestsHit: readonly number[]
 }
 
-/** A kill waits this long for a request to hit. */
+/** A kill waits at most this long for a request that it can interrupt. */
 const HIT_MS_MAX = 500
 const SINGLE_EVERY_MS_MAX = 150
 
-/** Kills one of two delivering worker processes, alternating and at random moments, and restarts it. */
+/** Kills one of two delivering worker processes and restarts it. The two alternate, and the moments are random. */
 export async function killWebhookWorkers(dir: string, plan: WebhookKillPlan): Promise<WebhookKillOutcome> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: 2 })
   const listeners: Listener[] = []
@@ -47,7 +47,7 @@ export async function killWebhookWorkers(dir: string, plan: WebhookKillPlan): Pr
         recordSingles(deployment.urls[0]!, ledger, state),
       ),
     )
-    for (const single of singles) single.catch(() => {}) // reported below
+    for (const single of singles) single.catch(() => {}) // The errors are reported below.
     const requestsHit: number[] = []
     for (let i = 0; i < plan.kills; i++) {
       await sleep(plan.loadMs.min + Math.random() * (plan.loadMs.max - plan.loadMs.min))

@@ -18,14 +18,17 @@ export type WorkerKillOutcome = {
   readonly completions: number
   readonly doubled: number
   readonly unverified: number
-  /** Records with an `auto` gate that were verified but not judged. */
+  /** Number of records with an `auto` gate that were verified but not judged. */
   readonly unjudged: number
-  /** Verifications that were given up. An audit is given up after six kills, and runs again the next day. */
+  /**
+   * Number of verifications that were given up. An audit that was interrupted by six kills is given up too, and runs
+   * again the next day.
+   */
   readonly deadLetters: number
   readonly waitingHit: readonly number[]
 }
 
-/** Kills one of two worker processes under load, alternating and at random moments, and restarts it. */
+/** Kills one of two worker processes under load and restarts it. The two alternate, and the moments are random. */
 export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): Promise<WorkerKillOutcome> {
   const deployment = await Deployment.start({ dir, apis: 1, worker: 2 })
   let clients: RunningGatedClients | null = null
@@ -55,7 +58,7 @@ export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): P
   }
 }
 
-/** Counts waiting completions: at least those of the killed worker. Those of the other worker may be included. */
+/** Counts waiting completions. These are at least the killed worker's, and may include those of the other worker. */
 async function countWaiting(url: string): Promise<number> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ count: number }>(
@@ -70,7 +73,10 @@ export type Verified = Pick<
   'completions' | 'doubled' | 'unverified' | 'unjudged' | 'deadLetters'
 >
 
-/** Counts from the entries, not from the records' states. The ledgers must have no revised completion. */
+/**
+ * Counts verified completions from the entries, not from the records' states. The ledgers must have no revised
+ * completion.
+ */
 export async function countVerified(url: string, ledgers: readonly Ledger[]): Promise<Verified> {
   return withPatientClient(url, async (client) => {
     const { rows } = await client.query<Verified>(

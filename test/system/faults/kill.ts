@@ -24,11 +24,10 @@ export type Outcome = {
   readonly attempts: Readonly<Record<string, number>>
   readonly entries: number
   readonly recoveryMs: readonly number[]
-  /** Records acknowledged between a kill and the one before. */
+  /** Numbers of records that were acknowledged since the previous kill. */
   readonly ackedBetween: readonly number[]
 }
 
-/** Kills Postgres under load repeatedly, another of its processes each time. */
 export async function killPostgresUnderLoad(dir: string, plan: KillPlan, settings = {}): Promise<Outcome> {
   const victims: readonly PostgresVictim[] = ['server', 'postmaster', 'backend']
   return killUnderLoad({ dir, apis: 2, worker: true, settings }, plan, async (deployment, kill) => {
@@ -93,7 +92,7 @@ export function startClientsOn(
   return startClients({ targets, ledgers, clients, batchItems, pauseMsMax, journalDir })
 }
 
-/** Compares the promises to clients with the contents of every ledger. Throws if a ledger does not verify. */
+/** Compares what clients were promised with the contents of every ledger. Throws if a ledger does not verify. */
 export async function reckonAll(
   deployment: Deployment,
   dir: string,
@@ -103,7 +102,7 @@ export async function reckonAll(
   return { reckoning: reckon(journal, stored), entries }
 }
 
-/** Reads the promises to clients and the contents of every ledger. Throws if a ledger does not verify. */
+/** Reads what clients were promised, and the contents of every ledger. Throws if a ledger does not verify. */
 export async function readAll(
   deployment: Deployment,
   dir: string,
@@ -120,7 +119,7 @@ export async function readAll(
 
 const RECOVERY_MS_MAX = 120_000
 
-/** Returns when a record has been acknowledged. Throws if that takes long, or a process has ended by itself. */
+/** Resolves when a record has been acknowledged. Throws if that takes long, or if a process has ended by itself. */
 export async function untilAcknowledging(clients: RunningClients, deployment: Deployment): Promise<void> {
   const before = clients.acknowledgedRecords
   const giveUpAt = Date.now() + RECOVERY_MS_MAX
@@ -139,7 +138,7 @@ export function formatAttempts(attempts: Readonly<Record<string, number>>): stri
   return `attempts: ${sorted.map(([label, count]) => `${label}=${count}`).join(', ')}`
 }
 
-/** Printed with every figure that depends on how busy the machine is. */
+/** Formats the load average, which is printed with every figure that depends on it. */
 export function formatLoad(): string {
   return `load average ${loadavg()[0]!.toFixed(1)}`
 }

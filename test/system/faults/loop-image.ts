@@ -16,13 +16,16 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** tmpfs: writes to the image are complete at once, so the image holds exactly what a disk would. */
+/**
+ * A tmpfs. A write to the image is complete at once there, so the image has exactly the content that a disk would
+ * have.
+ */
 const PARENT = '/dev/shm'
 const IMAGE_BYTES = 1024 * 1024 * 1024
 const FREE_BYTES_MIN = 3 * IMAGE_BYTES
 const UNMOUNT_MS_MAX = 10_000
 
-/** Returns why disks cannot be made here, or null. */
+/** Returns why disks cannot be made on this machine, or null. */
 export function whyNoLoopImages(): string | null {
   if (process.platform !== 'linux') return 'loop devices are Linux only'
   if (process.getuid?.() !== 0) return 'mounting needs root'
@@ -40,7 +43,7 @@ export function whyNoLoopImages(): string | null {
   return probeMount()
 }
 
-/** Tests mounting: a container may have root and loop devices but no right to mount. */
+/** Tries to mount. A container may have root and loop devices, but no right to mount. */
 function probeMount(): string | null {
   const dir = mkdtempSync(join(PARENT, 'tallystick-probe-'))
   try {
@@ -58,12 +61,12 @@ function probeMount(): string | null {
 }
 
 /**
- * A disk whose power can be cut: an ext4 file system on an image file. Data that was written is in the image only
- * once it was flushed. A copy of the image is what a disk would hold after a power cut.
+ * A disk whose power can be cut: an ext4 file system on an image file. Written data is in the image only after it was
+ * flushed. So a copy of the image has the content that a disk would have after a power cut.
  */
 export class LoopDisk {
   readonly dir: string
-  /** Mount point. It stays the same after `cutPower`. */
+  /** Mount point, which stays the same after `cutPower`. */
   readonly mountPoint: string
   readonly #image: string
   readonly #letGo: () => void
@@ -77,7 +80,7 @@ export class LoopDisk {
 
   static async create(): Promise<LoopDisk> {
     const dir = mkdtempSync(join(PARENT, 'tallystick-disk-'))
-    chmodSync(dir, 0o711) // the server's user passes through
+    chmodSync(dir, 0o711) // The server's user must be able to enter the folder.
     const disk = new LoopDisk(dir, watch(dir))
     writeFileSync(disk.#image, '')
     truncateSync(disk.#image, IMAGE_BYTES)
@@ -91,8 +94,8 @@ export class LoopDisk {
   }
 
   /**
-   * Loses everything that is not flushed yet. `killAll` must end every process with open files here. It runs after
-   * the copy, so what these processes flush while they end is lost too.
+   * Loses everything that is not flushed yet. `killAll` must end every process with open files on this disk. It runs
+   * after the image was copied. So data that these processes flush while they end is lost too.
    */
   async cutPower(killAll: () => Promise<void>): Promise<void> {
     const copy = `${this.#image}.after`
@@ -110,8 +113,9 @@ export class LoopDisk {
   }
 
   /**
-   * `commit=600`: by default, ext4's journal writes data out every 5 s, and the kernel's write-back writes what is
-   * older than 30 s. A shorter round sees neither, so no setting of the whole machine must change.
+   * `commit=600` prevents flushes that no process requested: by default ext4's journal writes data every 5 s. The
+   * kernel's write-back also writes data that is older than 30 s, but a round is shorter than that. So no setting of
+   * the whole machine must change.
    */
   async #mount(): Promise<void> {
     await run('mount', ['-o', 'loop,commit=600', this.#image, this.mountPoint])
@@ -131,8 +135,8 @@ export class LoopDisk {
 }
 
 /**
- * Cleans up however this process ends. The shell waits for the end of its input, which the kernel closes with this
- * process.
+ * Cleans up when this process ends, however it ends. The shell waits for the end of its input, which the kernel
+ * closes with this process.
  */
 function watch(dir: string): () => void {
   const script = `while read -r _; do :; done

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { formatOutages, type OutageName, sufferOutages } from './outages.ts'
 
-/** All outages: `npm run drill -- soak outages`. */
+/** A selection of outages. `npm run drill -- soak outages` runs all of them. */
 const OUTAGES: readonly OutageName[] = ['read-only', 'restart, fast', 'connections cut']
 const RECOVERY_MS_MAX = 5_000
 

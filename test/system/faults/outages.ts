@@ -8,21 +8,21 @@ import { formatReckoning, type Reckoning } from './reckoning.ts'
 
 export type Scene = { readonly deployment: Deployment; readonly proxy: TcpProxy }
 
-/** `heal` runs after `ms`; default: the fault heals by itself. */
+/** `heal` runs after `ms`. Without `heal` the outage ends by itself. */
 type Outage = {
   readonly break: (scene: Scene) => Promise<unknown> | unknown
   readonly ms: number
   readonly heal?: (scene: Scene) => Promise<unknown> | unknown
 }
 
-/** Outages of databases, and of networks before them. */
+/** Outages of databases, and of the networks in front of them. */
 export const OUTAGES = {
   'read-only': {
     break: (scene) => setReadOnly(scene, 'on'),
     ms: 800,
     heal: (scene) => setReadOnly(scene, 'off'),
   },
-  // A failover: another database is the writer, and the sessions of the old one end.
+  // Simulates a failover: another database becomes the writer, and the sessions of the old one end.
   'read-only, sessions ended': {
     break: async (scene) => {
       await setReadOnly(scene, 'on')

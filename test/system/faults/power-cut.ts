@@ -11,13 +11,13 @@ type PowerCutPlan = { readonly fsync: 'on' | 'off'; readonly clients: number; re
 
 type PowerCutOutcome = {
   readonly reckoning: Reckoning
-  /** Whether the database started again. Without fsync it need not. */
+  /** True: the database started again. Without fsync it may fail to start. */
   readonly recovered: boolean
 }
 
 /**
- * Cuts the power under load, and restarts from the disk's contents. SIGKILL cannot show this: the kernel survives it,
- * with everything that Postgres wrote and never flushed.
+ * Cuts the power under load, and restarts from the disk's contents. SIGKILL cannot test this, because the kernel
+ * survives it, together with everything that Postgres wrote and never flushed.
  */
 export async function cutPowerUnderLoad(plan: PowerCutPlan): Promise<PowerCutOutcome> {
   const disk = await LoopDisk.create()
@@ -39,8 +39,8 @@ export async function cutPowerUnderLoad(plan: PowerCutPlan): Promise<PowerCutOut
 
 async function cutOnce(disk: LoopDisk, deployment: Deployment, plan: PowerCutPlan): Promise<PowerCutOutcome> {
   const ledgers = await deployment.createLedgers(2)
-  await disk.sync() // the ledgers themselves must survive
-  const files = mkdirOnce(disk.dir, 'clients') // outside the disk: the clients' power stays on
+  await disk.sync() // The ledgers themselves must survive the power cut.
+  const files = mkdirOnce(disk.dir, 'clients') // The clients' files are not on the disk, because the clients' power stays on.
   const clients = startClientsOn(deployment, files, ledgers, plan.clients)
   await sleep(plan.loadMs)
   deployment.freezePostgres()
@@ -53,7 +53,7 @@ async function cutOnce(disk: LoopDisk, deployment: Deployment, plan: PowerCutPla
     await deployment.startPostgres()
     return { reckoning: (await reckonAll(deployment, files, ledgers)).reckoning, recovered: true }
   } catch (error) {
-    // Without fsync the cluster may be damaged in any way.
+    // Without fsync the cluster may be damaged in any way, so this error is accepted.
     if (plan.fsync === 'on') throw error
     return { reckoning: reckon(readJournals(join(files, 'journals')), []), recovered: false }
   }

@@ -4,22 +4,25 @@ export type StoredRecord = {
   readonly ledger: string
   readonly id: string
   readonly seq: number
-  /** From its payload: the request that made it, and its position in that request. */
+  /** The request that made the record, and the record's position in that request. Both are in the record's payload. */
   readonly intent: string
   readonly item: number
 }
 
-/** Counts of records, unless noted. `lost`, `doubled`, `ghosts` and `torn` must be 0. */
+/** Counts of records, unless the comment says otherwise. `lost`, `doubled`, `ghosts` and `torn` must be 0. */
 export type Reckoning = {
   readonly acked: number
   readonly found: number
   readonly lost: number
-  /** More than one record in the ledger for one item of one request. */
+  /** Number of additional records for an item that has more than one. */
   readonly doubled: number
-  /** In the ledger although the client was told that nothing was written, or although it was never sent. */
+  /**
+   * Records in the ledger that should not exist: the client was told that nothing was written, or the record was
+   * never sent.
+   */
   readonly ghosts: number
   readonly torn: number
-  /** Requests of unknown outcome, and how many of them are in the ledger. */
+  /** Number of requests with an unknown outcome, and how many of them are in the ledger. */
   readonly unknown: number
   readonly unknownFound: number
   readonly refused: number

@@ -4,7 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Balancer = {
   readonly url: string
-  /** Resolves once the backend has this state. An operator who restarts one after another waits for it too. */
+  /**
+   * Resolves once the backend has this state. An operator who restarts backends one after another also waits for it.
+   */
   until(backend: number, state: 'in' | 'out'): Promise<void>
   stop(): Promise<void>
 }
@@ -16,9 +18,10 @@ const CHECK_MS_MAX = 1_000
 const STATE_MS_MAX = 30_000
 
 /**
- * Starts a minimal load balancer. New connections go to the backends round-robin. A backend that fails its check gets
- * no new ones, and one that refuses a connection is skipped. The balancer forwards bytes without parsing them, so it
- * can neither repeat a request nor wait for its end. The server alone must keep requests from failing.
+ * Starts a minimal load balancer, which sends new connections to the backends round-robin. A backend that fails its
+ * check gets no new connections. A backend that refuses a connection is skipped. The balancer forwards bytes without
+ * parsing them, so it can neither repeat a request nor wait for its end. So only the servers can prevent failed
+ * requests.
  */
 export async function startBalancer(urls: readonly string[]): Promise<Balancer> {
   const backends = urls.map((url) => ({
@@ -47,7 +50,7 @@ export async function startBalancer(urls: readonly string[]): Promise<Balancer> 
   }
 }
 
-/** Returns the backends that are in first. If none is in, all are tried. */
+/** Returns the backends in the order in which they are tried: first those that are `in`, then the others. */
 function inTurn(backends: readonly Backend[], turn: number): Backend[] {
   const ordered = backends.map((_, i) => backends[(turn + i) % backends.length]!)
   return [...ordered.filter((backend) => backend.in), ...ordered.filter((backend) => !backend.in)]
@@ -60,8 +63,8 @@ async function carry(client: Socket, candidates: readonly Backend[], open: Set<S
     if (upstream === null) continue
     track(open, upstream)
     if (client.destroyed) return void upstream.destroy()
-    // Each direction ends by itself: a server that has closed its side may still have an answer on its way to the
-    // client.
+    // Each direction ends separately, because a server that has closed its side may still have an answer on its way
+    // to the client.
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -83,7 +86,7 @@ function connect({ host, port }: Backend): Promise<Socket | null> {
   })
 }
 
-/** One failure takes a backend out, one success puts it back. */
+/** Checks a backend repeatedly. One failed check takes the backend out, one successful check puts it back. */
 async function check(backend: Backend, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     backend.in = await isReady(backend)
@@ -91,7 +94,7 @@ async function check(backend: Backend, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Uses a connection of its own, as balancers do. */
+/** Returns the result of a check. A check uses its own connection, as in other balancers. */
 function isReady({ host, port }: Backend): Promise<boolean> {
   return new Promise((resolve) => {
     const request = http.get(

@@ -25,17 +25,17 @@ export type RunningClients = Pick<Loops, 'finish'> & {
 }
 
 /**
- * Random pause between two requests of every fourth client, so that its connection is idle when a server starts to
- * stop.
+ * Maximum of the random pause between two requests of every fourth client. The pause is long, so that the client's
+ * connection is idle when a server starts to stop.
  */
 const THINK_MS_MAX = 400
-/** Random pause of the other clients, so that a full machine causes no failures. */
+/** Maximum of the random pause of the other clients, so that a full machine causes no failures. */
 const PAUSE_MS_MAX = 20
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 
 /**
- * Starts clients in a closed loop, each with a keep-alive connection. Half use Node's agent, half raw sockets. Half
- * notarize, half get notarized records. Nothing is retried, so every failure is seen.
+ * Starts clients in a closed loop, each with a keep-alive connection. Half of them use Node's agent, half raw
+ * sockets. Half notarize, half get notarized records. No request is retried, so every failure is counted.
  */
 export function startRestartClients(plan: ClientPlan): RunningClients {
   const state: State = {
@@ -58,7 +58,7 @@ export function startRestartClients(plan: ClientPlan): RunningClients {
 
 type State = {
   readonly plan: ClientPlan
-  /** Makes the names of intents unique among runs on one ledger. */
+  /** Part of the names of intents, which makes them unique among runs on one ledger. */
   readonly run: string
   readonly ends: Record<string, number>
   answered: number

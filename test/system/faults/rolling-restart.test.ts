@@ -5,7 +5,7 @@ import { formatLoad } from './kill.ts'
 import { formatReckoning } from './reckoning.ts'
 import { formatRestarts, type RestartOutcome, restartUnderLoad, stopUnderLoad } from './rolling-restart.ts'
 
-/** Ten health checks of the balancer. */
+/** `drainSeconds` is the time of ten health checks of the balancer. */
 const PLAN = { clients: 32, loadMs: 700, drainSeconds: 2 }
 
 test('two API processes restarted in turn behind a TCP balancer fail no request', async () => {
@@ -29,7 +29,8 @@ function print(name: string, outcome: RestartOutcome): void {
 }
 
 /**
- * Asserts that nothing was lost or doubled, and that every process ended well and answered requests while it stopped.
+ * Asserts that nothing was lost or doubled, and that every process ended without error and answered requests while it
+ * stopped.
  */
 function assertWhole({ reckoning, stops }: RestartOutcome): void {
   const { lost, doubled, ghosts, torn, unknown } = reckoning

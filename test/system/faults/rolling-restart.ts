@@ -10,7 +10,6 @@ import { startBalancer } from './rolling-restart-balancer.ts'
 import { type RunningClients, startRestartClients } from './rolling-restart-clients.ts'
 
 type RestartPlan = {
-  /** Restarts of each of the two API processes. */
   readonly rounds: number
   readonly clients: number
   readonly loadMs: number
@@ -21,7 +20,10 @@ export type RestartOutcome = {
   readonly reckoning: Reckoning
   readonly entries: number
   readonly ends: Readonly<Record<string, number>>
-  /** For each restart: from SIGTERM to the end of the process, its exit, and requests answered meanwhile. */
+  /**
+   * For each restart: the time from SIGTERM to the end of the process, its exit code or signal, and the requests
+   * answered meanwhile.
+   */
   readonly stops: readonly {
     readonly ms: number
     readonly exitCode: number | string
@@ -57,16 +59,16 @@ export async function restartUnderLoad(dir: string, plan: RestartPlan): Promise<
 type StopPlan = Omit<RestartPlan, 'rounds'>
 
 /**
- * Times around the moment when the server stops listening. Before it, clients are blocked and then send nothing more.
- * After it, they are released.
+ * Times around the moment when the server stops listening. Before it, clients are blocked and then start no more
+ * requests. After it, they are released.
  */
 const HOLD_BEFORE_MS = 700
 const FINISH_BEFORE_MS = 500
 const RELEASE_AFTER_MS = 300
 
 /**
- * Stops the only API process under load. Its clients continue until shortly before it stops listening, as behind a
- * balancer. Requests in progress then are blocked by a lock, and must be answered afterwards.
+ * Stops the only API process under load. The clients continue until shortly before it stops listening, as behind a
+ * balancer. A lock blocks the requests that are in progress then. They must be answered afterwards.
  */
 export async function stopUnderLoad(
   dir: string,

@@ -15,7 +15,8 @@ type SeveralServersOutcome = {
 }
 
 /**
- * Runs two API processes that write to the same ledgers at once. A transaction of one may lock ledgers of the other.
+ * Runs two API processes that write to the same ledgers at once. A transaction of one may lock ledgers that the other
+ * needs.
  */
 export async function loadTwoServers(
   dir: string,
@@ -48,9 +49,9 @@ const HOLD_MS = 4
 const PAUSE_MS = 10
 
 /**
- * Locks one head after another for a moment, as a third process would. Taking twenty locks is so fast that two
- * transactions hardly ever meet. When both must wait for a head, they do, so that a different lock order leads to a
- * deadlock.
+ * Locks one head after another for a moment, as a third process would. Without this, two transactions hardly ever
+ * meet, because taking twenty locks is so fast. If both must wait for a head, they meet. Then different lock orders
+ * would cause a deadlock.
  */
 async function holdHeads(url: string, ledgers: readonly Ledger[], signal: AbortSignal): Promise<void> {
   await withClient(url, async (client) => {

@@ -8,13 +8,15 @@ import { withPatientClient } from '../deployment/processes.ts'
 export type WebhookReckoning = {
   readonly events: number
   readonly received: number
-  /** Events received again, for whatever reason; and those of them that got a failure as the first answer. */
+  /**
+   * Numbers of events that were received again for any reason, and of those among them whose first answer was a
+   * failure.
+   */
   readonly duplicates: number
   readonly retried: number
   readonly lost: number
-  /** First deliveries that came after a later event of the same record. */
   readonly disordered: number
-  /** Events that came with two ids, or ids that came with two events. */
+  /** Number of events that came with two ids, and of ids that came with two events. */
   readonly unstable: number
   readonly ghosts: number
 }
@@ -24,22 +26,25 @@ type Heard = { readonly id: string; readonly name: string; readonly checkpointSi
 
 export type Listener = Awaited<ReturnType<typeof startListener>>
 
-/** Longer than any wait before the second retry. After this long without a delivery, missing events count as lost. */
+/**
+ * If no delivery comes for this long, missing events count as lost. The time is longer than any wait before the
+ * second retry.
+ */
 const QUIET_MS_MAX = 60_000
-/** Share of events that the receivers fail at first, and their delay. */
+/** Share of events that the receivers fail at first, and the delay of answers. */
 const FAILURE_SHARE = 0.05
 const ANSWER_MS_MAX = 25
 const SLOW_SHARE = 0.005
 const SLOW_MS = 2_500
 
-/** Starts an endpoint that receives all events, and answers some late or with a failure. */
+/** Starts an endpoint that receives all events. It answers some of them late or with a failure. */
 export async function startListener(url: string, { ledger, bearer }: Ledger) {
   const failed = new Set<string>()
   const seen = new Set<string>()
   const received: Heard[] = []
   let underWay = 0
   const receiver = await startReceiver(({ id, event }, response) => {
-    // Events are stored by name only: there are many, and each contains its record.
+    // Only the names of events are stored, because there are many events and each contains its record.
     receiver.received.length = 0
     received.push({ id, name: nameOf(event), checkpointSize: event.data.checkpoint?.size ?? null })
     const fails = !seen.has(id) && Math.random() < FAILURE_SHARE
@@ -60,7 +65,7 @@ export async function startListener(url: string, { ledger, bearer }: Ledger) {
     failed,
     underWay: () => underWay,
     close: () => receiver.close(),
-    /** Reads the events that it should have received by now: names, with their records. */
+    /** Reads the events that the endpoint should have received by now. Returns their names with their records. */
     async expect(superuserUrl: string): Promise<ReadonlyMap<string, string | null>> {
       expected = await readExpected(superuserUrl, ledger, startSeq)
       return expected
@@ -76,14 +81,14 @@ export async function startListener(url: string, { ledger, bearer }: Ledger) {
 export async function postPatiently(url: string, bearer: string, path: string, body: object): Promise<any> {
   const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
   const send = () => fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
-  // Repeats once: a keep-alive connection may have ended, because this process is busy.
+  // Repeats the request once, because a keep-alive connection may have ended while this process was busy.
   const response = await send().catch(send)
   const text = await response.text()
   if (response.status !== 201) throw new Error(`${path} answered ${response.status}: ${text}`)
   return JSON.parse(text)
 }
 
-/** Reads from the entries, independently of the product's events. */
+/** Reads the expected events from the entries, independently of the product's code for events. */
 async function readExpected(
   url: string,
   ledger: string,
@@ -145,7 +150,7 @@ async function letTimePass(url: string): Promise<void> {
       `update tallystick.webhook_deliveries set due_at = now()
        where state = 'pending' and due_at between now() and now() + interval '1 minute'`,
     )
-    // A working lease is renewed every 2 s.
+    // Ends only leases that are about to expire, because a working sender renews its lease every 2 s.
     await client.query(
       `update tallystick.webhook_cursors set due_at = now(), resume_at = null,
          leased_until = case when leased_until < now() + interval '7 s' then now() else leased_until end`,

@@ -16,7 +16,7 @@ import {
 } from './mallory.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
-/* False answers of a peer. The drain must neither crash nor accept them. */
+/* The victim's sender must neither crash nor accept the false answers of a peer. */
 
 /** Returns rows that show which entries of the victim the peer has received. */
 async function heardOf({ victim, peer }: Mallory): Promise<string[]> {
@@ -41,7 +41,10 @@ function hurry(victim: Organisation) {
   return victim.sql('update tallystick.peer_cursors set resume_at = null')
 }
 
-/** Asserts that after such an answer the drain fails with the code, changes nothing, and pauses before it retries. */
+/**
+ * Asserts that after such an answer the victim's delivery fails with the code, changes nothing, and pauses before it
+ * retries.
+ */
 async function believesNothing(mallory: Mallory, lie: (heard: Heard) => Lie, code: RegExp): Promise<void> {
   const before = await heardOf(mallory)
   const asked = mallory.heard.length
@@ -71,7 +74,7 @@ test('an answer that is none, or says what the peer has not signed, is no answer
       outcome: 'received',
       envelope: make(entry).envelope,
     }))
-  /** Signed, but not in its chain. */
+  /** Mallory signed these entries, but they are not in Mallory's chain. */
   const signed = (line: TestLine, more: object) => {
     chain.forget()
     return chain.append({ ...appendingOf(line), ...more })
@@ -184,7 +187,7 @@ test('a peer that misses the same again and again is not sent it over and over',
   const record = await createShared(mallory)
   await until(async () => (await drainOf(mallory)).behind === 0)
   const asked = mallory.heard.length
-  // The peer has the first entry, confirms it, and then reports it missing.
+  // The peer has received the first entry and confirms it. Then it reports the same entry as missing.
   mallory.lie = (heard) => ({
     body: {
       outcomes: heard.body.entries.map((entry: SentLine, at: number) =>
@@ -225,7 +228,7 @@ test('what a peer refuses for good is a dead letter, and what it says of it is n
     ['fork', 'unexpected_answer', 'unexpected_answer', 'unexpected_answer'],
   )
   for (const { detail } of data) assert.ok((detail ?? '').length <= 1_000)
-  // Other records are sent, and so are these once the peer accepts them.
+  // Entries of other records are sent. These entries are sent too, once the peer accepts them.
   mallory.lie = (heard) => mallory.honestAnswer(heard)
   await createShared(mallory)
   await until(async () => (await drainOf(mallory)).behind === 0)
@@ -263,6 +266,6 @@ test('a peer that calls each request a repeated one is asked again, and not over
   await sleep(3_000)
   const { lastError } = await drainOf(mallory)
   assert.match(lastError, /^request_replayed/)
-  // Immediately, then after pauses that double from half a second.
+  // The victim retries immediately, then after pauses that double from half a second.
   assert.ok(mallory.heard.length - asked <= 6, `${mallory.heard.length - asked} requests`)
 })

@@ -14,13 +14,13 @@ import {
 } from './mallory.ts'
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
-/* False entries that a peer signs with its real key and sends correctly. */
+/* Tests false entries. A peer signs them with its real key and sends them correctly. */
 
 type Line = TestLine | SentLine
 
 /**
- * Asserts that the last line is refused with the code, that each other line is `missing` or refused too, and that
- * nothing is appended.
+ * Asserts that the last line is refused with the code. Each other line must be `missing` or refused too, and nothing
+ * may be appended.
  */
 async function refuses(
   mallory: Mallory,
@@ -43,7 +43,7 @@ async function refusedAsWhole(mallory: Mallory, entries: readonly SentLine[]): P
   assert.deepEqual([status, body.code], [422, 'invalid_request'])
 }
 
-/** Signs another entry in place of the line, which was the last of Mallory's chain. */
+/** Signs another entry in place of the line. The line must be the last of Mallory's chain. */
 function instead(mallory: Mallory, line: TestLine, predicate: object, more: object = {}): TestLine {
   mallory.chain.forget()
   const appending = appendingOf(line)
@@ -184,7 +184,7 @@ test('entries of a record come in order, once, and each is one that may follow',
       ...appendingOf(activated),
       predicate: { ...appendingOf(activated).predicate, recordedAt: '2026-11-20T13:00:00.000Z' },
     })
-    // Another version 2, at its own seq and at the seq of the first.
+    // Another entry with version 2 is sent at its own seq, and at the seq of the first one.
     await refuses(mallory, other, 'fork')
     await refuses(mallory, { ...toSent(other), seq: activated.seq }, 'fork')
     const stranger = mallory.record().last()

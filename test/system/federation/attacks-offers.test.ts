@@ -126,7 +126,7 @@ test('the principal cancels while the performer delivers: one of them wins, and 
     ])
     const { state } = await recordOf(victim, created.id)
     if (cancelled.status === 200 && answer === 'completion-submitted') {
-      // Both succeeded: a delivered completion can still be cancelled.
+      // Both requests succeeded, because a delivered completion can still be cancelled.
       assert.equal(state, 'CANCELLED')
       wins.submitted++
     } else if (cancelled.status === 200) {

@@ -122,7 +122,7 @@ test('the holder of the invitation becomes the peer, once, and nobody else does'
         409,
         'token_used',
       )
-      // Now it has a peering with this ledger.
+      // The winner now has a peering with this ledger, so a second introduction is refused.
       await refused(victim, () => winner.introduce(other), 409, 'peer_exists')
     },
   )
@@ -217,7 +217,7 @@ test('without an allowance a peer is not at a loopback address', async (t) => {
   const mallory = await Mallory.open(t, victim)
   const invitation = await mallory.invite()
   await refused(victim, () => mallory.introduce(invitation), 422, 'url_refused')
-  // By name too, because the name is resolved at each request.
+  // A private address is refused by name too, because the name is resolved at each request.
   const named = mallory.identity({ url: `https://localhost:${new URL(mallory.url).port}` })
   const { status } = await mallory.introduce(invitation, { invited: named })
   if (status === 200) {

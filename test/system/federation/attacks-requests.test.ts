@@ -89,7 +89,7 @@ test('a tenant of the same server has the same key, and is somebody else', async
   const own = mallory.record().last()
   const sent = (line: Parameters<typeof toSent>[0]) => ({ entries: [toSent(line)] })
   const notarized = tenant.notarize()
-  // The tenant has a peering of its own with the same victim. The same key signs its requests.
+  // The tenant has another peering with the same victim. The same key signs the tenant's requests.
   const second = await Mallory.open(t, victim, tenant)
   await second.join(await second.invite())
   await second.greet()
@@ -111,7 +111,7 @@ test('a tenant of the same server has the same key, and is somebody else', async
     const [outcome] = await unchanged(victim, () => mallory.outcomes([line]))
     assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'ledger_foreign'])
   }
-  // A request that the other's worker has signed, redirected to this peering.
+  // The other peer's worker has signed this request. The attacker redirects it to this peering.
   const taken = (signed: Record<string, string>) => ({
     ...signed,
     'tallystick-peering': peer,
@@ -255,7 +255,7 @@ test('the key of before a rotation signs nothing more, and what it signed before
 
   const { status, body } = await mallory.request('rotations', rotations)
   assert.deepEqual([status, body.envelopes.length], [200, 1])
-  // As if the answer had been lost.
+  // The same request is sent again, as if the answer had been lost.
   const again = await unchanged(victim, () => mallory.request('rotations', rotations))
   assert.deepEqual([again.status, again.body], [200, { envelopes: [] }])
   await refused(
@@ -272,7 +272,7 @@ test('the key of before a rotation signs nothing more, and what it signed before
   const forged = mallory.chain.append({ ...appendingOf(stolen), signer: old })
   const [outcome] = await unchanged(victim, () => mallory.outcomes([forged]))
   assert.deepEqual([outcome.outcome, outcome.code], ['refused', 'key_not_current'])
-  // Nor can the old key introduce another key.
+  // The old key cannot introduce another key either.
   const branch = mallory.chain.rotateServerKey(thief, old)
   await refused(
     mallory.victim,

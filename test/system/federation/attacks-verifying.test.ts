@@ -19,8 +19,8 @@ import {
 import { unchanged, verifyOwnExport } from './unchanged.ts'
 
 /*
- * Entries that a peer signs with its real key, and with which the victim's own export would not verify any more. The
- * inbox refuses what a verifier refuses, even if the peering changes between a request's headers and its body.
+ * Entries that a peer signs with its real key, and that would make the victim's own export invalid. The inbox must
+ * refuse what a verifier refuses, even if the peering changes between a request's headers and its body.
  */
 
 function sayRevoked(mallory: Mallory, changes: object = {}): TestLine {
@@ -44,7 +44,7 @@ async function createShared({ victim, peer, chain }: Mallory): Promise<VictimsRe
   return lookAtVictims(victim, id)
 }
 
-/** Sends the headers of a request. The returned function sends its body. */
+/** Sends the headers of a request. Returns a function that sends the body. */
 async function beginRequest(
   mallory: Mallory,
   what: string,

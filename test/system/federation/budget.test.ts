@@ -23,7 +23,7 @@ test('a peer that is full for the day is told so, tries again later, and lacks n
   const first = await share({ home, guest, peer: id, performer: null })
   await untilBoth(first, 'CREATED')
 
-  // As much as has arrived.
+  // The budget is set to what has already arrived, so it is used up.
   const { budget } = await setBudget({ entriesPerDay: 1, bytesPerDay: 1_000_000 })
   assert.deepEqual(budget.entries, { used: 1, perDay: 1 })
   const records = [first, await share({ home, guest, peer: id, performer: null })]
@@ -40,7 +40,7 @@ test('a peer that is full for the day is told so, tries again later, and lacks n
   assert.match(await figureOf(guest, 'peers_full'), /peers_full(\{[^}]*\})? 1$/m)
   assert.match(await figureOf(guest, 'peer_budget_used_ratio'), /used_ratio(\{[^}]*\})? 1$/m)
 
-  // Requests that store nothing are answered.
+  // Requests that store nothing are answered although the budget is used up.
   assert.equal((await home.ask('GET', `/v1/peers/${id}/reconciliation`)).sent.inFlight, 1)
 
   await setBudget(null)

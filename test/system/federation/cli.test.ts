@@ -12,8 +12,6 @@ import { PAYLOAD } from '../../helpers/gated-app.ts'
 import { runAlone } from '../../helpers/run-command.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
-/* Manages peers through the command line, with two servers that share records. */
-
 const ONCE = 'tallystick: the secret is only shown once: store it now\n'
 
 type Given = { readonly input?: string; readonly isTTY?: boolean }

@@ -58,7 +58,7 @@ test('a peer that never answers, and one whose requests never end, hold up no pe
   let requests: Promise<void>[] = []
   await withClient(home.database.superuserUrl, (client) =>
     withTransaction(client, async () => {
-      // Makes appending for the costly peer take as long as this transaction.
+      // The transaction locks the head, so that an append for the costly peer takes as long as the transaction.
       const heads = 'select from tallystick.chain_heads where ledger_id = $1 for update'
       await client.query(heads, [parseId('led', home.ledger)])
       requests = Array.from({ length: 3 }, () => costly.take([costly.record().last()]))

@@ -37,10 +37,10 @@ test('servers and workers tell what they send to peers, what came, and what is l
     await reaches(zero, guest, 'worker', 'peer_lag_entries', { state: 'active' })
     await reaches(zero, guest, 'worker', 'peer_offers_pending')
     const ended = { outcome: 'received' }
-    // the invited side's peer-added, and the two offers
+    // The guest sent three entries: the invited side's peer-added and the two offers.
     await reaches((count) => count === 3, guest, 'worker', 'peer_entries_sent_total', ended)
     await reaches((count) => count === 3, home, 'api', 'peer_entries_received_total', ended)
-    // from record-created to the verdict: five
+    // The home sent five entries, from record-created to the verdict.
     await reaches((count) => count === 5, home, 'worker', 'peer_entries_sent_total', ended)
     assert.ok((await figure(home, 'worker', 'peer_request_duration_seconds_count')) > 0)
     assert.equal(await figure(home, 'worker', 'peers', { state: 'active' }), 1)

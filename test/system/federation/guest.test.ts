@@ -21,8 +21,6 @@ import { DELIVERY, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* Work of a guest's agents, with a server for each side. */
-
 const ERASE = { body: { code: 'data_subject_request' } }
 
 async function meet(t: TestContext) {

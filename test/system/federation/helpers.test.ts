@@ -25,7 +25,7 @@ test('organisations have nothing in common but loopback', async (t) => {
       key,
       body: { type: 'generic/1', payload: {} },
     })
-    // The worker is running, and its work verifies.
+    // A proof exists, so the worker is running and its work verifies.
     await until(async () => (await organisation.send('GET', `/v1/records/${id}/proof`)).status === 200)
     seen.push(organisation.ledger, organisation.url, ...keys.map(({ kid }) => kid))
   }

@@ -30,8 +30,8 @@ import {
 import { makeGated } from '../../helpers/test-gated.ts'
 
 /*
- * A dishonest peer: a ledger in memory with its own keys, which signs and sends whatever a test wants, and a server
- * for its answers.
+ * A dishonest peer. It has a ledger in memory with its own keys, signs and sends whatever a test wants, and has a
+ * server for its answers.
  */
 
 export type Answered = {
@@ -44,7 +44,7 @@ export type Answered = {
 type Outcome = any
 
 export type Forged = {
-  /** Path of the request, and the signed path; default: the one for the purpose. */
+  /** Path of the request, and the path that is signed. Default: the path of the purpose. */
   readonly path?: string
   readonly signedPath?: string
   readonly peering?: string
@@ -57,12 +57,11 @@ export type Forged = {
   readonly server?: string
   /** Public URL in the signature; default: the victim's. */
   readonly publicUrl?: string
-  /** Replaces the body after signing. */
   readonly body?: string
   readonly headers?: (signed: Record<string, string>) => Record<string, string>
 }
 
-/** A request from the victim. `entries`: with their seqs and leaves, if there are any. */
+/** A request from the victim. `entries`: the request's entries with their seqs and leaves. */
 export type Heard = {
   readonly path: string
   // biome-ignore lint/suspicious/noExplicitAny: as it came
@@ -79,12 +78,12 @@ export type SentLine = { readonly seq: number; readonly envelope: string; readon
 
 export class Mallory {
   readonly victim: Organisation
-  /** Each of its gated records has the type `task/1` and is shared. */
+  /** Mallory's chain. Each gated record in it has the type `task/1` and is shared. */
   readonly chain: TestChain
   peer = ''
   readonly url: string
   readonly heard: Heard[] = []
-  /** Received checkpoints to cosign, in order. Apart from `heard`, because they come at any time. */
+  /** Received checkpoints to cosign, in order. They are not in `heard`, because they come at any time. */
   readonly checkpoints: Heard[] = []
   lie: (heard: Heard) => Lie | Promise<Lie> = (heard) => this.honestAnswer(heard)
   cosign: (heard: Heard) => Lie = () => ({ status: 404, body: { code: 'not_found' } })
@@ -111,7 +110,7 @@ export class Mallory {
     return mallory
   }
 
-  /** Opens Mallory with an active peering, invited by the victim. */
+  /** Opens Mallory with an active peering, to which the victim invited. */
   static async meet(t: Test, victim: Organisation): Promise<Mallory> {
     const mallory = await Mallory.open(t, victim)
     await mallory.join(await mallory.invite())
@@ -131,7 +130,7 @@ export class Mallory {
     return this.chain.signers.at(-1)!
   }
 
-  /** Accepts an invitation. Returns the victim's peer-added. */
+  /** Accepts an invitation. Returns the victim's peer-added entry. */
   async join(invitation: string): Promise<string> {
     const { status, body } = await this.introduce(invitation)
     if (status !== 200) throw new Error(`the handshake was answered ${status}: ${JSON.stringify(body)}`)
@@ -174,7 +173,7 @@ export class Mallory {
     await untilPeer(this.victim, this.peer, 'active')
   }
 
-  /** Makes a record in Mallory's chain that is shared with the victim, without sending its entries. */
+  /** Makes a record in Mallory's chain that is shared with the victim. Does not send its entries. */
   record(terms: object = {}, options: Parameters<typeof makeGated>[2] = {}) {
     const typeDigest = BUILT_IN_TYPES.get('task/1')!.digest
     const share = [{ peer: this.peer, documents: 'whole' }]
@@ -223,7 +222,7 @@ export class Mallory {
     throw new Error(`the entries were answered ${status}: ${JSON.stringify(body)}`)
   }
 
-  /** Sends entries and throws unless all are received. */
+  /** Sends entries. Throws unless all of them are received. */
   async take(lines: readonly (TestLine | SentLine)[], more: object = {}): Promise<void> {
     const outcomes = await this.outcomes(lines, more)
     const other = outcomes.find(({ outcome }) => outcome !== 'received')
@@ -249,7 +248,7 @@ export class Mallory {
     })
   }
 
-  /** Appends `server-key-rotated` to its chain, and uses the new key from now on. */
+  /** Appends `server-key-rotated` to Mallory's chain, which uses the new key from now on. */
   rotate(): { readonly line: TestLine; readonly old: TestChain['firstSigner']; readonly newKey: object } {
     const old = this.signer
     const line = this.chain.rotateServerKey()
@@ -302,7 +301,9 @@ export type VictimsRecord = {
   readonly leaf: string
 }
 
-/** Returns an offer of Mallory's agent for a step of the victim's record. It is correct apart from the changes. */
+/**
+ * Returns an offer of Mallory's agent for a step of the victim's record. The offer is correct except for the changes.
+ */
 export function offering(
   { chain, peer }: Mallory,
   { id, digest, version, leaf }: VictimsRecord,

@@ -17,7 +17,8 @@ import { verifyOwnExport } from './unchanged.ts'
 
 /*
  * A home and a guest perform random operations in any order: steps, offers that race with them, suspended peerings,
- * lost answers, repeated requests. Then all faults are removed. Both sides must agree, and nothing may be doubled.
+ * lost answers, repeated requests. Then all faults are removed. Afterwards both sides must agree, and nothing may be
+ * doubled.
  */
 
 type Operation =
@@ -34,7 +35,7 @@ type Operation =
     }
   | { readonly kind: 'share'; readonly record: number }
   | { readonly kind: 'suspend' | 'resume'; readonly side: 0 | 1 }
-  /** Limit of the other side's entries, so low that it is reached; null: no limit. */
+  /** Limit of entries from the other side, so low that it is reached; null: no limit. */
   | { readonly kind: 'budget'; readonly side: 0 | 1; readonly entries: number | null }
   | { readonly kind: 'fault'; readonly side: 0 | 1; readonly fault: Fault }
   | { readonly kind: 'wait' }
@@ -97,7 +98,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ kind: fc.constant('wait' as const) }) },
 )
 
-/** A record, with the state that the answers imply for the end. */
+/** A record, with the final state that the answers imply. */
 type Made = { readonly id: string; shared: boolean; ended: string | null; offers: number }
 
 class Pair {
@@ -149,7 +150,10 @@ class Pair {
     }
   }
 
-  /** Sets a side's budget. After an increase, a replay saves the other side the wait for its next attempt. */
+  /**
+   * Sets a side's budget. After an increase it requests a replay, so that the other side need not wait for its next
+   * attempt.
+   */
   async #setBudget(side: 0 | 1, entries: number | null): Promise<void> {
     const budget = entries === null ? null : { entriesPerDay: entries, bytesPerDay: 1_000_000_000 }
     await this.sides[side].ask('PUT', `/v1/peers/${this.peer}/budget`, { body: { budget } })
@@ -173,7 +177,7 @@ class Pair {
     if (status < 300) made.shared = true
   }
 
-  /** Sends an offer. 202: it is in the guest's chain, and gets one answer. */
+  /** Sends an offer. If the answer is 202, the offer is in the guest's chain and gets exactly one answer. */
   async #offer(
     made: Made,
     { step: asked, passing }: { readonly step: string; readonly passing: boolean },
@@ -220,7 +224,7 @@ class Pair {
     this.made = []
   }
 
-  /** A completion that waits for the worker would change its record after the comparison. */
+  /** Returns true if a completion waits for the worker, because its record would change after the comparison. */
   async #isVerifying(): Promise<boolean> {
     const states = await Promise.all(this.all.map(async (made) => (await look(this.sides[0], made)).state))
     return states.includes('SUBMITTED')
@@ -278,7 +282,7 @@ test('whatever a home and a guest do, in the end both say the same, and nothing 
     },
   )
   const isFar = () => pair.all.some(({ offers }) => offers > 1)
-  // By chance no record of a round may go further than its activation.
+  // More rounds are needed if by chance no record went further than its activation.
   for (let round = 0; round === 0 || (!isFar() && round < ROUNDS_MAX); round++)
     await fc.assert(property, { numRuns: 4, endOnFailure: true })
   assert.ok(isFar(), 'no record has gone further than its activation')

@@ -11,7 +11,10 @@ import {
 } from '../../helpers/federation.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** Marks all entries as sent. The peer lacks some of them, as after a restore from a backup. */
+/**
+ * Marks all entries as sent, although the peer lacks some of them. This state exists after the peer's restore from a
+ * backup.
+ */
 const TAKE_ALL_FOR_SENT = `update tallystick.peer_cursors c set next_seq = h.size
   from tallystick.chain_heads h where h.ledger_id = c.ledger_id`
 
@@ -39,7 +42,7 @@ test('what a peer lacks though it was sent, it is sent again once it was asked w
   await untilBoth(lacked, 'CREATED')
   await untilBoth(known, 'CANCELLED')
 
-  // An offer, too, that the home lacks.
+  // The home also lacks an offer of the guest.
   await guest!.sql("update tallystick.peer_cursors set resume_at = now() + interval '1 hour'")
   await offer(lacked, 'activate')
   await guest!.sql(TAKE_ALL_FOR_SENT)

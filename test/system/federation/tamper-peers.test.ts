@@ -24,7 +24,10 @@ import {
 } from '../../helpers/tamper.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** Like tamper-columns.test.ts, for a ledger's data about its peers. */
+/**
+ * Columns of a ledger's data about its peers that are not evidence, each with the reason. The test is like
+ * tamper-columns.test.ts.
+ */
 const NOT_EVIDENCE: Record<string, string> = {
   'peers.name': 'what the administrator calls the peer',
   'peers.created_by': 'who asked for the peering; what was agreed stands in the handshake',
@@ -55,7 +58,10 @@ const EVIDENCE_TABLES = [
   'remote_records',
   'offers',
 ]
-/** A copy may be lost: nothing signed shows that it arrived. But a stored copy must equal what was signed. */
+/**
+ * Tables of copies. A missing copy is no fault, because nothing signed shows that it arrived. But a stored copy must
+ * equal what was signed.
+ */
 const COPIES = ['received_documents', 'received_types']
 
 const OPERATIONAL = Object.keys(NOT_EVIDENCE)

@@ -7,7 +7,7 @@ import type { Organisation } from '../../helpers/federation.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import type { Answered } from './mallory.ts'
 
-/** Selects everything that a peer could have added to, by ledger, for comparison. */
+/** Selects, for comparison, counts of everything that a peer could have added to a ledger. */
 const STANDING = `
   select 'entries' as name, ledger_id::text || ' ' || count(*) as value from tallystick.entries group by ledger_id
   union all select 'received', ledger_id::text || ' ' || count(*) from tallystick.received_entries group by ledger_id
@@ -43,7 +43,7 @@ export async function refused(
   assert.deepEqual([found, body.code], [status, code], JSON.stringify(body))
 }
 
-/** Checks that the ledger's own export still verifies, whatever a peer sent. */
+/** Asserts that the ledger's own export still verifies, whatever a peer sent. */
 export async function verifyOwnExport(organisation: Organisation): Promise<void> {
   const { body } = await organisation.send('GET', '/v1/export')
   const path = join(temporaryDir(), 'ledger.ndjson')

@@ -9,11 +9,12 @@ import { type Heard, type Lie, leafOf, type Mallory, meetMallory, type SentLine 
 import { verifyOwnExport } from './unchanged.ts'
 
 /*
- * Two requests to a peer are in progress at once (src/outside/federation/peer-sender.ts). Answers are handled in order, and
- * an entry without an outcome is sent again, whatever the answers about later entries say.
+ * Two requests to a peer are in progress at once (src/outside/federation/peer-sender.ts). The sender must handle
+ * their answers in order. It must send an entry without an outcome again, whatever the answers about later entries
+ * say.
  */
 
-/** 41 of these fill a request by their bytes: two full requests and a rest. */
+/** 41 entries of this size fill a request. So the records need two full requests and a partial one. */
 const PAYLOAD = { text: 'x'.repeat(59_000) }
 const RECORDS = 85
 const FILLING_AT_ONCE = 17
@@ -29,7 +30,7 @@ class Conversation {
     this.mallory = mallory
   }
 
-  /** Receives requests one after another, and answers each when `answer` resolves. */
+  /** Receives requests one after another. Each is answered when the promise of `answer` resolves. */
   listen(answer: (request: number, heard: Heard) => Promise<Lie | null>): void {
     this.mallory.lie = async (heard) => {
       const request = this.requests.push(heard.body.entries.map(({ seq }: SentLine) => seq)) - 1
@@ -41,7 +42,7 @@ class Conversation {
     }
   }
 
-  /** Answers as an honest peer: the same entry gets the same receipt. */
+  /** Answers as an honest peer does: an entry that comes again gets the same receipt. */
   receive({ body }: Heard): { readonly body: { readonly outcomes: object[] } } {
     const outcomes = body.entries.map((entry: SentLine) => {
       const known = this.#receipts.get(entry.envelope)
@@ -58,7 +59,7 @@ class Conversation {
     return until(async () => this.requests.length >= requests, 20_000)
   }
 
-  /** Returns the two requests that were sent together, in order of their entries: either may arrive first. */
+  /** Returns the two requests that were sent together, in order of their entries, because either may arrive first. */
   pair(first: 0 | 2): readonly [number[], number[]] {
     const [a, b] = this.requests.slice(first, first + 2) as [number[], number[]]
     return a[0]! < b[0]! ? [a, b] : [b, a]
@@ -81,7 +82,7 @@ class Conversation {
   }
 }
 
-/** Creates records that are sent to the peer when `resume` is called. */
+/** Creates records, which are sent to the peer when `resume` is called. */
 async function openBacklog(
   t: Test,
 ): Promise<{ readonly conversation: Conversation; resume(): Promise<void> }> {
@@ -91,7 +92,7 @@ async function openBacklog(
   return { conversation: new Conversation(mallory), resume }
 }
 
-/** Returns a function that resumes the peering, so that the records are sent. */
+/** Creates records while the peering is suspended. Returns a function that resumes it, so that the records are sent. */
 async function fillBacklog(home: Organisation, peer: string, records: number): Promise<() => Promise<void>> {
   await home.ask('POST', `/v1/peers/${peer}/suspend`, { body: {} })
   const body = { type: 'task/1', payload: PAYLOAD, share: [{ peer, documents: 'whole' }] }

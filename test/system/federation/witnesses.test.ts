@@ -22,7 +22,7 @@ test('peers cosign each other’s checkpoints, and nobody has to set anything fo
     [acme, bolt],
     [bolt, acme],
   ] as const) {
-    // The witness's key from its own side, and not from the witnessed operator.
+    // The witness's key is read from the witness itself, not from the operator that it witnesses.
     const vkey: string = (await witnessOf(other)).ownKey
     const served = async () => side.ask('GET', `/tlog/${side.ledger}/checkpoint`) as Promise<string>
     await until(async () => cosignersOf(await served(), [vkey]).length === 1)
@@ -52,7 +52,7 @@ test('a peer that shows another history than before is refused, and two trees of
   const first = await send(chain, 0, 3)
   assert.deepEqual(cosignersOf(first.note + first.body.line, [ownKey]), [ownKey.split('+')[0]])
 
-  // The same operator and keys, with another history.
+  // The fork has the same operator and keys, but another history.
   const fork = makeChain()
   for (let i = 0; i < 8; i++) fork.notarize()
   for (const [from, size] of [
@@ -70,14 +70,14 @@ test('a peer that shows another history than before is refused, and two trees of
   assert.equal(cosignersOf(grown.note + grown.body.line, [ownKey]).length, 1)
   const back = await send(chain, 3, 4)
   assert.deepEqual(back.body, { outcome: 'conflict', size: 5 })
-  // Another log than the peering's, or another key than the one that signed.
+  // The request names another log than the peering's, or another key than the one that signed.
   const stranger = formatNoteKey('other.example/log', 'signature', chain.noteSigner.key.raw, sha256)
   assert.equal((await send(chain, 5, 5, { log: stranger })).body.outcome, 'refused')
   const refused = await send(chain, 5, 5, { witness: ownKey })
   assert.deepEqual([refused.status, refused.body.path], [422, '/witness'])
 
-  // C2SP allows extension lines after the root, which the log has signed. The longest note that a request accepts is
-  // stored too.
+  // C2SP allows extension lines after the root, which the log signs too. The longest note that a request may have
+  // must be stored.
   const { text } = parseNote(chain.checkpoint(6, { origin: chain.origin, signer: chain.noteSigner }))
   const long = `${text}${'x'.repeat(PEER_CHECKPOINT_CHARS_MAX - 1_000)}\n`
   const { name, keyId } = parseNoteKey(log, 'signature', sha256)

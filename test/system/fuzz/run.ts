@@ -8,8 +8,8 @@
  * Runs the fuzz tests of npm test (test/proof/fuzz) with RUNS changed inputs for each decoder. The default seed is
  * the clock. A failure prints the seed and its input.
  *
- * --differential: hostile inputs of every format, correctly signed or not, for both verifiers (differential/). They
- * must not differ in verdict, code or report, and neither may be slow. --case repeats one case of a seed.
+ * --differential: gives hostile inputs of every format, correctly signed or not, to both verifiers (differential/).
+ * The verifiers must agree on verdict, code and report, and neither may be slow. --case repeats one case of a seed.
  */
 
 const RUNS_DEFAULT = 50_000

@@ -9,7 +9,7 @@ import { COMMANDS } from '../../../src/run/command.ts'
 import { CHART_DIR, ROOT } from './command.ts'
 import { listCases } from './render.ts'
 
-// Tests that need no Helm or similar tool. `npm run drill -- chart` does the rest.
+// Tests of the chart that need neither Helm nor a similar tool. `npm run drill -- chart` runs the other tests.
 
 type Values = { [name: string]: unknown }
 type Schema = { properties?: Record<string, Schema>; $ref?: string; $defs?: Record<string, Schema> }
@@ -24,7 +24,7 @@ test('the chart installs the version that it is part of', () => {
 })
 
 test('every value is in the schema, and the schema knows no other', () => {
-  // `global` belongs to a parent chart.
+  // `global` is for parent charts, so values.yaml does not have it.
   assert.deepEqual(
     namesOf(values),
     namesOfSchema(schema).filter((name) => name !== 'global'),
@@ -72,7 +72,7 @@ test('the guide names values that there are', () => {
   const unknown = named
     .filter((name) => name.split('.')[0]! in values)
     .filter((name) => !known.some((path) => path === name || path.startsWith(`${name}.`)))
-    // `api.serviceAccount.annotations`: below a value with names of the user's choice.
+    // A name below a value whose names the user chooses is known, such as one in `api.serviceAccount.annotations`.
     .filter((name) => !known.some((path) => name.startsWith(`${path}.`)))
   assert.deepEqual(unknown, [])
 })
@@ -93,7 +93,7 @@ test('load balancers close idle connections before servers do, and after streams
   }
 })
 
-/** Lists names like `api.autoscaling.enabled`. It does not descend into values with names of the user's choice. */
+/** Lists names such as `api.autoscaling.enabled`. Names below a value whose names the user chooses are left out. */
 function namesOf(value: Values, path = ''): string[] {
   return Object.entries(value)
     .flatMap(([name, inner]) => {
@@ -115,7 +115,7 @@ function find(path: string): Schema {
   return path.split('.').reduce<Schema>((inner, name) => propertiesOf(inner)?.[name] ?? {}, schema)
 }
 
-/** Definitions with contents that are Kubernetes' own, and no values of the chart. */
+/** Definitions whose contents are defined by Kubernetes, so they are not values of the chart. */
 const FOREIGN = ['resources', 'affinity', 'behavior', 'authenticationRef']
 
 function propertiesOf({ properties, $ref }: Schema): Record<string, Schema> | undefined {
@@ -124,7 +124,7 @@ function propertiesOf({ properties, $ref }: Schema): Record<string, Schema> | un
   return name === undefined ? properties : schema.$defs![name]!.properties
 }
 
-/** Merges values as Helm does. */
+/** Merges two sets of values as Helm does. */
 function merge(under: Values, over: Values): Values {
   const merged = { ...under }
   for (const [name, value] of Object.entries(over)) {

@@ -7,7 +7,7 @@ import { CLOSE_MS_MAX } from '../../../src/run/run-process.ts'
 import type { KubernetesObject } from './render.ts'
 import { type Container, podsOf } from './rules.ts'
 
-/** Variables that may come from a Secret. */
+/** Variables that may come from a Secret, with valid values. */
 const SECRETS: Readonly<Record<string, string>> = {
   TALLYSTICK_MASTER_KEY: '00'.repeat(32),
   TALLYSTICK_MASTER_KEY_PREVIOUS: '01'.repeat(32),
@@ -24,7 +24,9 @@ const NEEDS: Readonly<Record<string, (config: Config) => readonly unknown[]>> = 
   smoke: ({ serverUrl, operatorKey }) => [serverUrl, operatorKey],
 }
 
-/** Parses each container's environment as its process would, and returns what is refused. */
+/**
+ * Parses each container's environment as the container's process would. Returns the configurations that are refused.
+ */
 export function findRefusedConfigurations(objects: readonly KubernetesObject[]): string[] {
   const dir = mkdtempSync(join(tmpdir(), 'tallystick-keys-'))
   try {
@@ -59,7 +61,7 @@ type Volume = {
   readonly secret?: { readonly items?: readonly { readonly path: string }[] }
 }
 
-/** Keys are files of a Secret. A mounted key is read from `dir`. */
+/** Returns the environment of a container. Keys are files of a Secret; a mounted key is read from `dir`. */
 function environmentOf(
   { env = [], volumeMounts = [] }: Container,
   volumes: readonly Volume[],

@@ -7,7 +7,7 @@ import { findGo } from '../../../tools/go-tool.ts'
 import { execute } from './command.ts'
 import type { Rendering } from './render.ts'
 
-/** Go modules whose zips contain definitions of kinds that are not Kubernetes' own. */
+/** Go modules whose zips contain the definitions of kinds that Kubernetes itself does not have. */
 const SOURCES = [
   {
     module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
@@ -40,7 +40,7 @@ const SOURCES = [
   },
 ]
 
-/** `v1`, `apps/v1`, `networking.k8s.io/v1`, but not `gateway.networking.k8s.io/v1`. */
+/** Matches `v1`, `apps/v1` and `networking.k8s.io/v1`, but not `gateway.networking.k8s.io/v1`. */
 const IS_KUBERNETES = /^(?:[a-z]+(?:\.k8s\.io)?\/)?v\d/
 
 type Crd = {
@@ -79,7 +79,7 @@ async function listCrdFiles(): Promise<string[]> {
   return found
 }
 
-/** Validates every object whose kind is not Kubernetes' own. A kind without a definition is a fault. */
+/** Validates every object whose kind Kubernetes itself does not have. A kind without a definition is a fault. */
 export function findUnknownFieldsOfCrds(validators: Validators, renderings: readonly Rendering[]): string[] {
   return renderings.flatMap((rendering) =>
     rendering.objects
@@ -97,7 +97,7 @@ export function findUnknownFieldsOfCrds(validators: Validators, renderings: read
 }
 
 /**
- * Returns the folder with the module's definitions, from the cache or from the module. The module's checksum is
+ * Returns the folder with the module's definitions. They come from the cache or from the module, whose checksum is
  * pinned here.
  */
 async function fetchModule({ module, sum, files }: (typeof SOURCES)[number]): Promise<string> {
@@ -115,7 +115,7 @@ async function fetchModule({ module, sum, files }: (typeof SOURCES)[number]): Pr
 
 const flat = (path: string) => path.replaceAll('/', '_')
 
-/** Makes a schema refuse unknown fields. The API server would drop them, but in a chart they are mistakes. */
+/** Makes a schema refuse unknown fields. The API server would drop such fields, but in a chart they are mistakes. */
 function strict(schema: Schema): Schema {
   const made = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, strictValue(value, key)]),
@@ -126,7 +126,7 @@ function strict(schema: Schema): Schema {
 }
 
 function strictValue(value: unknown, key: string): unknown {
-  // Go's notation for case-insensitive.
+  // Converts Go's notation of a case-insensitive pattern.
   if (key === 'pattern' && typeof value === 'string') return value.replace(/^\^\(\?i\)(.*)\$$/, '^(?i:$1)$$')
   if (Array.isArray(value)) return value.map((item) => strictValue(item, ''))
   return typeof value === 'object' && value !== null ? strict(value as Schema) : value

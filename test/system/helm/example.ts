@@ -18,7 +18,10 @@ type Values = {
   }
 }
 
-/** The operator creates Services and Secrets with the cluster's name. */
+/**
+ * Returns the names in the values that do not match the Cluster object. The operator creates Services and Secrets
+ * with the cluster's name.
+ */
 export function findMissingNames(objects: readonly KubernetesObject[], { database }: Values): string[] {
   const [{ metadata, spec }] = objects as [KubernetesObject]
   const { initdb } = spec.bootstrap

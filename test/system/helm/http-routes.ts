@@ -2,8 +2,9 @@ import type { KubernetesObject, Rendering } from './render.ts'
 
 /*
  * Applies the Gateway API's matching rules (HTTPRouteRule.matches) to requests, over the routes of two deployments
- * behind one Gateway. The order is: exact path, longest path, most headers. There is no controller here. A pattern
- * must match as a whole, as Envoy reads it, and as a substring, as others do.
+ * behind one Gateway. An exact path takes precedence, then the longest path, then the most headers. No controller is
+ * used here. Some controllers, such as Envoy, match a pattern against the whole text, others against a part of it. So
+ * a pattern must match in both ways.
  */
 
 type Request = { readonly path: string; readonly headers?: Readonly<Record<string, string>> }
@@ -18,7 +19,10 @@ const [FIRST, SECOND, OTHER] = [
 const keyOf = (ledger: string) => ({ authorization: `Bearer tly_${ledger}0123456789abcdefABCDEF` })
 const OPERATOR = { authorization: `Bearer tlo_${'e'.repeat(40)}` }
 
-/** Deployment `a` takes new ledgers; `b` has the first two. This is the table of docs/operate/capacity.md#several-deployments-behind-one-address. */
+/**
+ * Requests, each with the deployment that must get it. Deployment `a` takes new ledgers; `b` has the first two. This
+ * is the table of docs/operate/capacity.md#several-deployments-behind-one-address.
+ */
 const REQUESTS: readonly (readonly [deployment: 'a' | 'b', request: Request])[] = [
   ...[
     '/v1/records',
@@ -55,7 +59,7 @@ const REQUESTS: readonly (readonly [deployment: 'a' | 'b', request: Request])[] 
   ),
 ]
 
-/** Returns requests that reach another deployment than their ledger's. */
+/** Returns the requests that reach another deployment than the one of their ledger. */
 export function findStrays(renderings: readonly Rendering[]): string[] {
   const faults: string[] = []
   for (const [, group] of Map.groupBy(
@@ -94,7 +98,7 @@ function route(routes: readonly Route[], request: Request): string {
   return isTie && best.deployment !== next.deployment ? 'two deployments' : best.deployment
 }
 
-/** Exact before prefix, then the longer path, then more headers. */
+/** An exact path ranks before a prefix, then the longer path, then more headers. */
 function rankOf({ path, headers = [] }: Match): readonly number[] {
   return [path.type === 'Exact' ? 1 : 0, path.value.length, headers.length]
 }

@@ -9,7 +9,7 @@ export function installValidator(): string {
   return installPythonTool('kubernetes-validate', join(import.meta.dirname, 'requirements.txt'))
 }
 
-/** Validates against Kubernetes' own schemas, which refuse unknown fields. crds.ts validates other kinds. */
+/** Validates objects against Kubernetes' own schemas, which refuse unknown fields. crds.ts validates other kinds. */
 export async function findUnknownFields(
   validator: string,
   renderings: readonly Rendering[],
@@ -31,8 +31,8 @@ export async function findUnknownFields(
 }
 
 /**
- * Writes each object once, in the file of the first rendering with it. Most objects are the same in all renderings,
- * and each costs 20 ms.
+ * Writes each object once, in the file of the first rendering that has the object. Most objects are the same in all
+ * renderings, and validating an object takes 20 ms.
  */
 function writeOnce(dir: string, renderings: readonly Rendering[]): string[] {
   const seen = new Set<string>()

@@ -18,7 +18,7 @@ const NAMES: readonly (readonly [values: string, pods: string])[] = [
   ],
 ]
 
-/** Checks that the alert on pods finds those of a release with another name, and no other pods. */
+/** Checks that the alert about pods finds the pods of a release with another name, and no other pods. */
 export async function findUnseenPods(
   helm: Helm,
   kubernetesVersion: string,
@@ -62,7 +62,10 @@ function tryPod(promtool: string, rules: Parameters<typeof realLifeTests>[2], po
   }
 }
 
-/** Returns selectors of the pages that find nothing in this rendering. They must work for every release name. */
+/**
+ * Returns those selectors of the pages that match nothing in this rendering. The selectors must work for every
+ * release name.
+ */
 export function findBlindSelectors(name: string, objects: readonly KubernetesObject[]): string[] {
   const labels = [
     ...objects.map(({ metadata }) => metadata.labels ?? {}),

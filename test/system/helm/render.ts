@@ -25,7 +25,7 @@ export type Rendering = {
   readonly objects: readonly KubernetesObject[]
 }
 
-/** Lists the cases. Each optional feature of the chart has one, in chart-testing's folder. */
+/** Lists the cases, which are in chart-testing's folder. Each optional feature of the chart has a case. */
 export function listCases(): string[] {
   return globSync('ci/*-values.yaml', { cwd: CHART_DIR })
     .sort()
@@ -57,7 +57,7 @@ export function template(
   return execute(helm.path, [...command, '--kube-version', kubernetesVersion, ...args])
 }
 
-/** Throws if a document is invalid YAML, or has a key twice. */
+/** Parses YAML documents. Throws if a document is invalid or has a key twice. */
 export function parse(text: string): KubernetesObject[] {
   return parseAllDocuments(text, { version: '1.1' }).flatMap((document) => {
     const [error] = document.errors

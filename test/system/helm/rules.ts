@@ -52,9 +52,9 @@ const OWN_LABELS = ['name', 'instance', 'component', 'part-of', 'managed-by', 'v
 
 function labelFaults(object: KubernetesObject): string[] {
   const { labels = {}, name } = object.metadata
-  // Objects from extraObjects.
+  // These objects come from extraObjects, so the rules do not apply.
   if (name.includes('as-a-') || object.apiVersion.startsWith('gateway.envoyproxy.io/')) return []
-  // The pod of `helm test` belongs to no other object's template, and has a pod's labels.
+  // The pod of `helm test` is not made from a template of another object, so it has only a pod's labels.
   const wanted = object.kind === 'Pod' ? OWN_LABELS.slice(0, 3) : [...OWN_LABELS, 'helm.sh/chart']
   const long = Object.values(labels).filter((value) => value.length > 63)
   return [
@@ -64,7 +64,7 @@ function labelFaults(object: KubernetesObject): string[] {
   ]
 }
 
-/** The restricted level of the Pod Security Standards, and our own rules. */
+/** Checks the restricted level of the Pod Security Standards, and our own rules. */
 function podFaults({ object, spec }: Pod): string[] {
   const security = spec.securityContext ?? {}
   return faultsWhere(object, [
@@ -138,7 +138,7 @@ function privilegeFaults({ object, component, spec }: Pod): string[] {
   ])
 }
 
-/** A value that an autoscaler sets must not be set elsewhere, because each upgrade would reset it. */
+/** Checks that the chart does not set a value that an autoscaler sets, because each upgrade would reset the value. */
 function scalingFaults(object: KubernetesObject, objects: readonly KubernetesObject[]): string[] {
   const target = object['spec']?.scaleTargetRef
   if (target === undefined) return []
@@ -150,7 +150,10 @@ function scalingFaults(object: KubernetesObject, objects: readonly KubernetesObj
   ])
 }
 
-/** Each selector must match pods of the release, and a Deployment's selector its own pods. */
+/**
+ * Checks that each selector matches pods of the release, and that a Deployment's selector matches the Deployment's
+ * own pods.
+ */
 function selectorFaults(object: KubernetesObject, pods: readonly Pod[]): string[] {
   const spec = object['spec'] ?? {}
   const selector =

@@ -2,7 +2,7 @@
  * npm run drill -- chart [--write]
  *
  * Checks everything about helm/tallystick that needs no cluster, with Helm 3 and Helm 4. A fault does not stop the
- * other checks, and each line names what was checked. Helm and similar tools are built from source, once
+ * other checks. Each line of the output names what was checked. Helm and similar tools are built from source, once
  * (tools/go-tool.ts). `--write` stores the fields that an upgrade from this version cannot change.
  */
 import { readFileSync } from 'node:fs'

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KubernetesObject, Rendering } from './render.ts'
 
-/** Backlogs, as multiples of one worker's work. Most are below the maximum, which would hide a wrong sum. */
+/**
+ * Backlogs, as multiples of one worker's work. Most need fewer workers than the maximum, because the maximum would
+ * hide a wrong sum.
+ */
 const BACKLOGS = [0.5, 1.01, 1.5, 2.5, 100]
 const METRIC = /tallystick_\w+/
 
@@ -20,8 +23,8 @@ type Rule = {
 }
 
 /**
- * Simulates a HorizontalPodAutoscaler. Kubernetes adds up the series that the selector matches, and divides by the
- * target. Each worker reports the same figure for all ledgers, so the result must not depend on the number of
+ * Simulates a HorizontalPodAutoscaler. Kubernetes adds up the series that match the selector, and divides the sum by
+ * the target. Each worker reports the same figure for all ledgers. So the result must not depend on the number of
  * workers. promtool evaluates the rendered rules.
  */
 export function findRunaways(promtool: string, { name, objects }: Rendering): string[] {

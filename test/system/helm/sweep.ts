@@ -16,7 +16,7 @@ type Schema = {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-/** Wrong contents for a value, tried one after another. All other values are those of the base. */
+/** Wrong contents for a value, which are tried one after another. All other values are those of the base. */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   null: [null],
   empty: ['', [], {}],
@@ -25,14 +25,15 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   odd: ['with space', 'a:b', '{{ .Values }}', 'https://user:pass@host:99999/'],
 }
 
-/** Definitions with contents that are Kubernetes' own, and that its schemas refuse. */
+/** Definitions whose contents are defined by Kubernetes, and whose errors its schemas find. */
 const FOREIGN = new Set(['affinity', 'behavior', 'authenticationRef'])
 
 const TRIED_AT_ONCE = 2
 
 /**
- * Tries wrong contents for every value of values.yaml. Each is either refused with its name, or the rendering obeys
- * the rules and the processes accept their configuration. Kubernetes' schemas check the returned renderings.
+ * Tries wrong contents for every value of values.yaml. Either Helm refuses the content and names the value, or the
+ * rendering obeys the rules and the processes accept their configuration. Returns the renderings, which are checked
+ * with Kubernetes' schemas.
  */
 export async function sweep(
   helm: Helm,
@@ -47,8 +48,8 @@ export async function sweep(
   const cases = pathsOf(schema, schema).flatMap((path) =>
     Object.entries(WRONG).flatMap(([kind, all]) => all.map((value) => ({ path, kind, value }))),
   )
-  // Helm checks the schema first, and names the value. So what the schema refuses is not rendered (refusals.ts shows
-  // that Helm applies it).
+  // Helm checks the schema first, and names the value. So contents that the schema refuses are not rendered here.
+  // refusals.ts tests that Helm applies the schema.
   const toRender = cases.filter(({ path, value }) => validate(lay(values, path, value)))
   const tryOne = async ({ path, kind, value }: (typeof cases)[number], index: number) => {
     const name = `${path.join('.')} ${kind} ${JSON.stringify(value)?.slice(0, 60)}`
@@ -67,7 +68,7 @@ export async function sweep(
     }
     try {
       const objects = parse(stdout)
-      // A pod without requests and limits is allowed: the cluster decides.
+      // Without requests and limits the cluster decides, so such a pod is allowed.
       const found = path.includes('resources') ? [] : findFaults(objects)
       faults.push(...[...found, ...findRefusedConfigurations(objects)].map((fault) => `${name}: ${fault}`))
       rendered.push({
@@ -94,12 +95,12 @@ export async function sweep(
   return { faults: faults.sort(), rendered, tried: cases.length }
 }
 
-/** Values with as many features as can be combined. KEDA and HPA cannot. */
+/** Returns the file of values with as many features as can be combined. KEDA and HPA cannot be combined. */
 function baseOf(path: readonly string[]): string {
   return join(CHART_DIR, 'ci', `${path.includes('keda') ? 'autoscaling-keda' : 'everything'}-values.yaml`)
 }
 
-/** By its whole path, or by its last name: the message may be about the value's parent. */
+/** The message names the value by its whole path, or by its last name, because it may be about the value's parent. */
 function isNamed(message: string, path: readonly string[]): boolean {
   return (
     [path.join('.'), `/${path.join('/')}`, path.at(-1)!].some((name) => message.includes(name)) &&
@@ -117,7 +118,7 @@ function pathsOf(of: Schema, root: Schema, path: readonly string[] = []): string
     })
 }
 
-/** Sets a value as Helm does: null removes it. */
+/** Sets a value as Helm does; null removes the value. */
 function lay(values: Values, [name, ...rest]: readonly string[], value: unknown): Values {
   if (rest.length === 0) {
     if (value !== null || Object.keys(values).length === 0) return { ...values, [name!]: value }

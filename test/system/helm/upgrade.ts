@@ -4,14 +4,14 @@ import { CHART_DIR } from './command.ts'
 import { type Helm, type KubernetesObject, parse, template } from './render.ts'
 
 const KEPT_DIR = join(CHART_DIR, 'ci', 'upgrade')
-/** Fields that an upgrade from a version cannot change, stored beside its values. */
+/** File with the fields that an upgrade from a version cannot change. It is stored beside the version's values. */
 const KEPT_FILE = 'immutable.json'
 
 type Immutable = Readonly<Record<string, unknown>>
 
 /**
- * Returns the fields that Kubernetes refuses to change, or whose change makes another object: names, selectors of
- * Deployments, and claims except their size.
+ * Returns two sorts of fields: those that Kubernetes refuses to change, and those whose change makes another object.
+ * These are names, selectors of Deployments, and claims except their size.
  */
 export function immutableParts(objects: readonly KubernetesObject[]): Immutable {
   const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined)
@@ -29,7 +29,7 @@ function partsOf({ kind, spec }: KubernetesObject): unknown {
   return {}
 }
 
-/** Renders the chart with the values of each earlier version, and returns forbidden changes. */
+/** Renders the chart with the values of each earlier version. Returns the forbidden changes. */
 export async function findBreakingChanges(helm: Helm, kubernetesVersion: string): Promise<string[]> {
   const faults: string[] = []
   for (const file of globSync('*/values.yaml', { cwd: KEPT_DIR }).sort()) {
@@ -56,7 +56,7 @@ export function compare(before: Immutable, after: Immutable): string[] {
   })
 }
 
-/** Stores this version's rendering of its values. An earlier version's is never written again. */
+/** Stores the fields of this version. The file of an earlier version is never written again. */
 export async function keepThisVersion(helm: Helm, kubernetesVersion: string, version: string): Promise<void> {
   const file = join(KEPT_DIR, version, KEPT_FILE)
   if (existsSync(file)) return

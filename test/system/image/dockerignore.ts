@@ -1,5 +1,5 @@
 /**
- * Returns a function that decides whether a builder gets a file of the project, by its relative path. The last line
+ * Returns a function that takes a file's relative path, and returns whether a builder gets the file. The last line
  * that matches the file, or a folder above it, decides.
  */
 export function makeContextFilter(dockerignore: string): (path: string) => boolean {
@@ -14,7 +14,7 @@ export function makeContextFilter(dockerignore: string): (path: string) => boole
   }
 }
 
-/** `**` is any number of folders, also none; `*` is anything within a name. */
+/** `**` matches any number of folders, including none. `*` matches any characters within a name. */
 function compile(pattern: string): (path: string) => boolean {
   const source = pattern
     .split('**/')

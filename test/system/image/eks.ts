@@ -16,8 +16,8 @@ import { type Pod, podOf, type Stored } from './pods.ts'
 const PROJECT = join(import.meta.dirname, '..', '..', '..')
 const KUBERNETES = '1.36.0'
 /**
- * Removes the roles that this Postgres has already. Then it creates the master user of RDS, which is no superuser and
- * can grant rds_iam.
+ * First removes the roles that this Postgres already has. Then creates a master user like that of RDS: it is no
+ * superuser, and it can grant rds_iam.
  */
 const MASTER = `
   drop database tallystick;
@@ -30,9 +30,9 @@ const blocks = markedBlocks('docs/operate/eks.md')
 const block = (language: string, part: string) => blockWith(blocks, language, part)
 
 /**
- * Follows docs/operate/eks.md from its secrets to the verified record. Its SQL runs on a Postgres whose master user has only
- * the rights of Amazon's. Helm renders its values, and each pod runs as a process with the manifest's arguments,
- * environment and files. Only addresses and ports differ: all pods share one loopback.
+ * Follows docs/operate/eks.md from its secrets to the verified record. Its SQL runs on a Postgres whose master user
+ * has only the rights of Amazon's. Helm renders its values. Each pod runs as a process with the manifest's arguments,
+ * environment and files. Only addresses and ports differ, because all pods share one loopback.
  */
 export async function walkEks(helm: string, dir: string): Promise<string> {
   mkdirSync(dir)
@@ -45,7 +45,7 @@ export async function walkEks(helm: string, dir: string): Promise<string> {
     const [port, url] = await addressOf()
     const { hostname, port: databasePort } = new URL(postgres.superuserUrl)
     const objects = await render(helm, [
-      // The servers' address here is no host name, which a route needs.
+      // A route needs a host name, but the servers' address here is an IP.
       ...['--set', `publicUrl=${url},ingress.hosts[0]=ledger.example`],
       ...['--set', `database.host=${hostname},database.port=${databasePort}`],
     ])
@@ -66,7 +66,7 @@ export async function walkEks(helm: string, dir: string): Promise<string> {
   }
 }
 
-/** Does the same with tokens in place of passwords, as far as this Postgres allows: the migration. */
+/** Follows the page with tokens instead of passwords. This Postgres supports only a part of that: the migration. */
 export async function migrateForIam(helm: string, dir: string): Promise<string> {
   mkdirSync(dir)
   const secrets = await makeSecrets(dir)
@@ -120,7 +120,7 @@ async function makeOwner(superuserUrl: string, { OWNER_PASSWORD }: Secrets, ...s
   await queries(master, statements)
 }
 
-/** Sends the statements one by one, as psql does: a database cannot be created within a transaction. */
+/** Sends the statements one by one, as psql does, because a database cannot be created within a transaction. */
 async function queries(connectionString: string, statements: string): Promise<void> {
   const client = new pg.Client({ connectionString })
   await client.connect()
@@ -173,7 +173,7 @@ async function verifyFirstRecord(url: string, { OPERATOR_KEY }: Secrets, dir: st
     block('sh', `> ${part}`.replace('> ledger', '-o ledger')),
   )
   const text = pasted.join('\n').replaceAll('https://ledger.example', url)
-  // The reader is in a checkout with its packages. This shell is in a folder of its own.
+  // The reader is in a checkout with its packages, but this shell is in another folder. So `npx` is replaced.
   const npx = `npx() { shift; node ${join(PROJECT, 'cli', 'tallystick.ts')} "$@"; }`
   const output = await bash(`${npx}\n${text}`, { cwd: dir, env: { OPERATOR_KEY, XDG_CONFIG_HOME: dir } })
   const verdicts = output.split('\n').filter((line) => /^(INTEGRITY|PROOF)_/.test(line))

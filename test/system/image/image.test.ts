@@ -10,14 +10,13 @@ const { version, dependencies, optionalDependencies, license } = JSON.parse(
   readFileSync(join(PROJECT, 'package.json'), 'utf8'),
 )
 const DOCKERFILE = readFileSync(join(PROJECT, 'Dockerfile'), 'utf8')
-/** Instructions of each stage, with continued lines joined. */
 const stages = DOCKERFILE.replaceAll(/^\s*#.*\n/gm, '')
   .replaceAll(/\\\n\s*/g, ' ')
   .split(/^(?=FROM )/m)
 const image = stages.at(-1)!
 const isTaken = makeContextFilter(readFileSync(join(PROJECT, '.dockerignore'), 'utf8'))
 
-/** Sources of a stage's COPY instructions, from the builder's context or from other stages. */
+/** Returns the sources of a stage's COPY instructions: those from the builder's context, or those from other stages. */
 function copiedBy(stage: string, from: 'context' | 'stages'): string[] {
   return [...stage.matchAll(/^COPY (--from=\S+ )?(.+) \S+$/gm)]
     .filter(([, stageName]) => (stageName === undefined) === (from === 'context'))

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** Everything that a file loads, also later: dynamic imports, worker threads, files beside it. */
+/**
+ * Everything that a file loads, at its start or later: imports, dynamic imports, worker threads, and files beside it.
+ */
 export type ImportGraph = {
   /** Files of the project, as relative paths. Folders that are read end with a slash. */
   readonly files: ReadonlySet<string>

@@ -10,8 +10,8 @@ export type Pod = { readonly args: readonly string[]; readonly env: Readonly<Rec
 const IMAGE_ENV = { TALLYSTICK_DATA: '/data' }
 
 /**
- * Returns the pod that a node would start for a rendered workload, as a process of this machine. Arguments and
- * environment come from the manifest; mount paths are replaced by the folder of each volume.
+ * Returns a process of this machine that does what a node would start for a pod of the workload. Arguments and
+ * environment come from the manifest. Mount paths are replaced by the folder of each volume.
  */
 export function podOf(
   objects: readonly KubernetesObject[],
@@ -65,7 +65,10 @@ type Volume = {
 }
 type Items = readonly { readonly key: string; readonly path: string }[]
 
-/** A volume that is neither Secret nor ConfigMap is an empty folder that the pod's user can write. */
+/**
+ * Returns the folder of a volume. A volume that is neither a Secret nor a ConfigMap is an empty folder that the pod's
+ * user can write.
+ */
 function folderOf({ name, secret, configMap }: Volume, stored: Stored, dir: string): string {
   const folder = join(dir, `${name}-${randomUUID()}`)
   mkdirSync(folder)

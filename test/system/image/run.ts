@@ -1,9 +1,9 @@
 /*
  * npm run drill -- image
  *
- * Lints the Dockerfile, builds it if an engine runs, and tries its commands. Then it follows docs/operate/eks.md: each pod
- * that the chart renders runs as a process of this checkout. Without an engine, or without Helm, it prints what it
- * left out.
+ * Lints the Dockerfile, builds it if an engine runs, and tries its commands. Then it follows docs/operate/eks.md:
+ * each pod that the chart renders runs as a process of this checkout. Without an engine or without Helm, it prints
+ * which steps it left out.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { migrateForIam, walkEks } from './eks.ts'
 import { lintDockerfile } from './hadolint.ts'
 
 const TAG = 'tallystick-under-test'
-/** Arguments that match a pod's restrictions. */
+/** Arguments that restrict the container as a pod is restricted. */
 const RUN = ['run', '--rm', '--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', TAG]
 const ENGINES = ['docker', 'podman']
 
@@ -36,7 +36,7 @@ else {
 }
 process.exit(failures === 0 ? 0 : 1)
 
-/** Returns the version that the image prints. Throws if the image does not build, or its entry point does not run. */
+/** Returns the version that the image prints. Throws if the image cannot be built or its entry point does not run. */
 function buildAndRun(engine: string): string {
   run(engine, ['build', '--tag', TAG, PROJECT_DIR])
   return run(engine, [...RUN, 'tallystick', '--version'])
@@ -48,7 +48,7 @@ function run(engine: string, args: readonly string[]): string {
   return stdout.trim()
 }
 
-/** Prints the result of a step. A failed step does not stop the next one. */
+/** Runs a step and prints its result. A failed step does not stop the next one. */
 async function step(name: string, run: () => Promise<string>): Promise<void> {
   const startedAt = Date.now()
   const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`

@@ -1,9 +1,10 @@
 /*
  * node tools/run.mjs test/system/kinds/cells.ts [--kind KIND] [--column COLUMN]
  *
- * Changes each cell of the table of kinds (src/proof/statement/kinds) once, in memory. Each change must be noticed by
- * a vector whose verdict differs, or by the second verifier's table. Columns that no verifier reads must be in the
- * list of test/proof/statement/kinds.test.ts. Prints counts and each unnoticed cell. Fails if there is one.
+ * Changes each cell of the table of kinds (src/proof/statement/kinds) once, in memory. Each change must be noticed:
+ * by a vector whose verdict differs, or by the second verifier's table. Columns that no verifier reads must be in the
+ * list of test/proof/statement/kinds.test.ts. Prints counts and each unnoticed change. Fails if a change was not
+ * noticed.
  */
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
@@ -19,7 +20,7 @@ import { codeOfLines, type KindVectors, textOf } from '../../helpers/kind-vector
 import { differencesOf, readSecondVerifier } from '../../helpers/second-verifier.ts'
 import { serverDifferencesOf } from '../../helpers/server-columns.ts'
 
-/** Changes that no verdict can show, with the reason. */
+/** Changes that no verdict can show, each with the reason. */
 const WITHOUT_EFFECT: readonly {
   readonly reason: string
   readonly is: (kind: string, change: string, rule: KindRule) => boolean
@@ -41,7 +42,7 @@ const WITHOUT_EFFECT: readonly {
 
 const AGENT = 'agt_01jegv5gyme00r000000000001'
 
-/** Test data with a verdict. `kinds`: of its entries. */
+/** Test data with a verdict. `kinds`: kinds of the entries in the data. */
 type Corpus = { readonly kinds: ReadonlySet<string>; readonly verdict: () => string | Promise<string> }
 
 type Cell = {
@@ -105,8 +106,8 @@ async function changesVerdict(kind: string): Promise<boolean> {
 }
 
 /**
- * Removes each step of a state machine in turn. kinds.test.ts covers a record's first steps, which only the database
- * reads.
+ * Removes each transition of a state machine in turn. kinds.test.ts covers a record's first transitions, which only
+ * the database reads.
  */
 async function loseWays(name: string, ways: StateTransition[]): Promise<void> {
   if (values.kind || values.column) return
@@ -136,7 +137,7 @@ function* cellsOfAll(): Generator<Cell> {
     for (const [column, change, value] of changesOf(rule)) {
       const { [column]: _, ...others } = rule
       const row = (value === undefined ? others : { ...rule, [column]: value }) as KindRule
-      // Another column has the same effect: the actor of an offered step.
+      // Such a change has no effect, because another column implies the same value: the actor of an offered step.
       if (isDeepStrictEqual(rowOf(kind, row), ENTRY_KINDS[kind as EntryKind])) continue
       yield { kind: kind as EntryKind, column, change, row }
     }
@@ -169,7 +170,7 @@ function* changesOf(rule: KindRule): Generator<Change> {
   for (const [i] of (rule.gives ?? []).entries())
     yield ['gives', `not ${rule.gives![i]!.at}`, rule.gives!.toSpliced(i, 1)]
   if (rule.ends) yield ['ends', 'none', undefined]
-  // A refusal is about a record, so no entry without a record has one.
+  // Refusals are about records, so an entry without a record has none.
   for (const receivedBy of ['entry-received', 'offer-refused', 'peer-key-rotated', undefined])
     if (
       receivedBy !== rule.receivedBy &&
@@ -182,7 +183,7 @@ function* changesOf(rule: KindRule): Generator<Change> {
   if (rule.step) yield ['step', 'nothing', () => {}]
 }
 
-/** null: no subject of this kind names a document. */
+/** Returns the name of the document; null: no subject of this kind names a document. */
 function documentOf({ subjects }: KindRule): readonly string[] | null {
   if (subjects.includes('rec')) return ['payload']
   return subjects.includes('cmp') ? ['evidence'] : null
@@ -254,7 +255,7 @@ function kindsIn(lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => /"kind":"([a-z-]+)"/.exec(line)?.[1] ?? []))
 }
 
-/** Returns the code of a refusal. A crash counts as noticed too. */
+/** Returns the code of a refusal. A crash counts as a refusal too. */
 function codeOf(work: () => unknown): string {
   try {
     return `${work() ?? 'taken'}`.slice(0, 80)

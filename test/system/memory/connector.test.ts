@@ -9,7 +9,6 @@ import { request, startBytePeer, startConnector, startHttpPeer } from '../../out
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-/** Heap of this process in KiB, peers included. */
 async function heapKib(): Promise<number> {
   for (let n = 0; n < 3; n++) {
     collectGarbage()
@@ -18,7 +17,7 @@ async function heapKib(): Promise<number> {
   return process.memoryUsage().heapUsed / 1024
 }
 
-/** Resolves any number of names, each another origin. Every fourth fails, and every other fourth is refused. */
+/** Resolves any number of names, each of which is another origin. Of every four names, one fails and one is refused. */
 const anyName = async (name: string) => {
   const n = Number(/\d+/.exec(name)![0])
   if (n % 4 === 0) throw new Error('ENOTFOUND')
@@ -39,8 +38,8 @@ test('origins that were called once leave nothing behind', { timeout: 60_000 }, 
   const before = await call(2 * OUTBOUND_IDLE_CONNECTIONS_MAX + 200)
   const origins = 4_000
   await call(origins)
-  // It is 125 KiB in all. An empty list that stays for each callable origin would be 540 KiB, a connection 10 MiB. A
-  // closing connection is gone within seconds.
+  // The growth is 125 KiB in total. If an empty list stayed for each origin, it would be 540 KiB; if a connection
+  // stayed, 10 MiB. A connection that is closing is gone within seconds, so the check is repeated.
   const check = async () => {
     const grownKib = (await heapKib()) - before
     assert.ok(grownKib < 300, `${grownKib} KiB`)

@@ -131,7 +131,7 @@ test('an export of 20,000 records and 40 MB', async (t) => {
       const stream = await openExport(t, app, origin)
       const first = await readSome(stream, 1)
       for (let queries = -1; queries !== reads.queries; await sleep(300)) queries = reads.queries
-      // The sockets' buffers were filled. A server without backpressure would have read 40 MB.
+      // The server has filled the sockets' buffers and then stopped. Without backpressure it would have read 40 MB.
       assert.ok(reads.bytes < 20 * MIB, `${Math.round(reads.bytes / MIB)} MiB were read ahead`)
       collectGarbage()
       const held = memoryBytes() - before
@@ -171,8 +171,8 @@ test('an export of 20,000 records and 40 MB', async (t) => {
       requests++
     }
     assert.ok((await reading).length > 40 * MIB)
-    // Wide bounds, because other test files may use the cores. A request that waited for the whole export would be
-    // the only one.
+    // The bounds are wide, because other test files may use the cores. If requests waited for the whole export, only
+    // one would have been served.
     assert.ok(requests > 3, `${requests} requests were served meanwhile`)
     assert.ok(slowestMs < 5_000, `a request took ${Math.round(slowestMs)} ms`)
   })
@@ -214,7 +214,7 @@ function countReads(t: TestContext, app: TestApp): { queries: number; bytes: num
 
 type Documents = { readonly payload?: Buffer; readonly content?: Buffer }
 
-/** `bytes`: random bytes per record, because only these do not compress in a chunk. */
+/** Posts a batch. `bytes`: random bytes per record, because other bytes would be compressed in a chunk. */
 async function postBatch(app: TestApp, count: number, bytes = 0): Promise<void> {
   const records = Array.from({ length: count }, (_, i) =>
     genericBody({ i, noise: randomBytes(bytes).toString('base64') }),
@@ -222,7 +222,7 @@ async function postBatch(app: TestApp, count: number, bytes = 0): Promise<void> 
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
 }
 
-/** 20,000 records: batches of 2,000, of 95 and of 1, one record with the largest payload, and single records. */
+/** Writes 20,000 records: batches of 2,000, of 95 and of 1, one record with the largest payload, and single records. */
 async function fill(app: TestApp): Promise<void> {
   for (let i = 0; i < 9; i++) await postBatch(app, 2_000, 1_400)
   for (let i = 0; i < 19; i++) {
@@ -239,12 +239,12 @@ async function openExport(t: TestContext, app: TestApp, origin: string): Promise
     const headers = { authorization: `Bearer ${app.ledger.key.key}` }
     httpGet(`${origin}/v1/export`, { headers, agent: false }, resolve).on('error', reject)
   })
-  // An unread stream would prevent the server from closing after a failed test.
+  // If the test fails, an unread stream would prevent the server from closing.
   t.after(() => stream.destroy())
   return stream
 }
 
-/** Reads at least this many bytes of the stream, or all of it if it ends before. */
+/** Reads at least this many bytes of the stream, or the whole stream if it is shorter. */
 async function readSome(stream: IncomingMessage, bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0

@@ -11,7 +11,7 @@ import { startReceiver } from '../../helpers/webhook-receiver.ts'
 import { sampleOf } from '../../observe/metrics/exposition.ts'
 import { startWorkerOn } from '../deployment/test-deployment.ts'
 
-/** A poll each second, and the start of a thread, add up on a busy machine. */
+/** Maximum wait. On a busy machine, a poll each second and the start of a thread add up. */
 const PATIENCE_MS = 30_000
 const ENVIRONMENT = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 
@@ -26,12 +26,12 @@ test('a worker tells what it has done, and what is left', async (t) => {
   const subscribe = async (url: string, events: string[]) =>
     expectStatus(201, await app.send('POST', '/v1/webhooks', { body: { url, events } })).json()
   await subscribe(failing.url, ['record.recorded'])
-  // No server listens there.
+  // No server listens at this address.
   await subscribe('http://127.0.0.1:9/hook', ['record.recorded'])
   await app.notarize()
   const audit = await app.send('POST', '/v1/audits', { body: {} })
   expectStatus(202, audit)
-  // A job that no version of the worker understands: it is tried once and given up.
+  // No version of the worker understands this job, so it is tried once and given up.
   await app.sql(
     "insert into tallystick_jobs.job (name, data, retry_limit, dead_letter) values ('audit-schedule', '{\"not\":1}', 0, 'dead-letters')",
   )

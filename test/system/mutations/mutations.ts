@@ -1,6 +1,6 @@
 /**
- * A change that breaks one important line. `from` occurs once in the file. `breaks`: the promise that no longer
- * holds.
+ * A change that breaks one important line. `from`: text that occurs once in the file. `breaks`: the promise that the
+ * change breaks.
  */
 export type Mutation = {
   readonly file: string
@@ -9,7 +9,10 @@ export type Mutation = {
   readonly breaks: string
 }
 
-/** Fifty lines of the server, of its proofs and of its SQL. `npm run drill -- mutations` breaks each alone. */
+/**
+ * Mutations of fifty lines of the server, of its proofs and of its SQL. `npm run drill -- mutations` applies each
+ * separately.
+ */
 export const MUTATIONS: readonly Mutation[] = [
   {
     file: 'src/proof/tree/merkle.ts',

@@ -1,14 +1,14 @@
 /*
  * npm run drill -- mutations [--only TEXT] [--whole]
  *
- * Breaks one line after the other in a copy of the project, and runs the tests that are nearest to it by imports. If
- * these pass, all of `npm test` runs. Prints the test that noticed each mutation. Exits with 1 if a mutation
- * survived.
+ * Breaks one line after another in a copy of the project, and runs the tests that are nearest to the line's file by
+ * imports. If these pass, all of `npm test` runs. Prints the test that noticed each mutation. Exits with 1 if a
+ * mutation was not noticed.
  *
- * - --only: mutations whose file or promise contains the text.
+ * - --only: only mutations whose file or promise contains the text.
  * - --whole: runs all of `npm test` at once.
  *
- * The tests of the unbroken tree must pass, because a failure counts as noticed.
+ * The tests must pass without a mutation, because every failure counts as noticed.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -69,7 +69,9 @@ async function tryMutation({ file, from, to }: Mutation): Promise<string | null>
   }
 }
 
-/** No file imports SQL: the tests of the database are nearest to it. */
+/**
+ * Returns the tests that are nearest to a file. No file imports SQL, so the tests of the database are nearest to it.
+ */
 function nearTo(file: string): string[] {
   if (file.endsWith('.sql')) return ['test/db']
   const tests = nearestTests(
@@ -81,7 +83,7 @@ function nearTo(file: string): string[] {
   return [...tests.filter(isOfRoom), ...tests.filter((test) => !isOfRoom(test))].slice(0, NEAREST_MAX)
 }
 
-/** Runs the files, or all of `npm test`, until the first failure. Then ends the run. */
+/** Runs the files, or all of `npm test`, until the first failure. Returns the failed test; null: all passed. */
 async function firstFailure(files: readonly string[]): Promise<string | null> {
   const run = spawn(process.execPath, ['test/run.ts', ...files], {
     cwd: copy,

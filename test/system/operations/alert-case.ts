@@ -3,17 +3,20 @@ import { MINUTES, type Series } from './healthy-series.ts'
 export type AlertCase = {
   readonly alert: string
   readonly severity: 'page' | 'ticket'
-  /** Replaces series of a healthy installation with the same names. The others stay, except `without`. */
+  /**
+   * Series that replace those of a healthy installation with the same names. The other series stay, except those in
+   * `without`.
+   */
   readonly series: Series
-  /** Uses no other series, because days of them take long. */
+  /** True: the case uses no other series, because evaluating days of them takes long. */
   readonly isAlone?: boolean
   readonly without?: readonly string[]
   readonly atMinute: number
-  /** Minutes from the fault until the `for` starts, for faults that must last a while to count; default: 0. */
+  /** Minutes from the fault until the alert's `for` starts. Some faults count only after a while. Default: 0. */
   readonly ripens?: number
   /**
-   * Minutes for which the condition may last without an alert; default: a third of the `for`. 0: any moment of it may
-   * fire.
+   * Minutes for which the condition may last without an alert; default: a third of the `for`. 0: the alert may fire
+   * at once.
    */
   readonly brief?: number
   readonly labels?: Readonly<Record<string, string>>

@@ -2,7 +2,7 @@ import { type AlertCase, once, page, ticket } from './alert-case.ts'
 import { flat, growing, MINUTES, SERVER, WORKER } from './healthy-series.ts'
 
 export const OUTSIDE_CASES: readonly AlertCase[] = [
-  // One endpoint waits for events. Two others refused their last event days ago and are at the end of their ledgers.
+  // One endpoint waits for events. Two other endpoints refused their last event days ago, and have no further events.
   {
     ...page,
     alert: 'TallystickWebhooksNotDelivered',
@@ -15,7 +15,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     ripens: 10,
     description: '1 endpoints wait for events, and none receives any.',
   },
-  // It seems to be left alone, but for longer than any endpoint is.
+  // The endpoint is in a pause, but for longer than any pause may last.
   {
     ...page,
     alert: 'TallystickWebhooksNotDelivered',
@@ -72,7 +72,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     labels: { state: 'disabled' },
     description: '1 endpoints became disabled within an hour.',
   },
-  // The count is as before, because another endpoint was resumed.
+  // The count stays the same, because another endpoint was resumed at the same time.
   {
     ...ticket,
     alert: 'TallystickWebhookEndpointStopped',
@@ -142,13 +142,13 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
     series: { [`tallystick_peer_entries_refused_total{code="fork", ${SERVER}}`]: once },
     description: '1 entries of peers contradict a stored entry at the same position.',
   },
-  // Each waiting pod may have its own reason. The Secret of a password is mounted: without it the container is not
-  // created.
+  // Each waiting pod may have its own reason. The container is not created without the Secret of a password, because
+  // the Secret is mounted.
   ...(
     [
       ['CreateContainerConfigError', { CreateContainerConfigError: flat(1) }],
       ['ContainerCreating', { ContainerCreating: flat(1) }],
-      // A process that runs for a minute before it fails, and one that waits for the schema until it gives up.
+      // One process runs for a minute before it fails. The other waits for the schema until it gives up.
       ['CrashLoopBackOff', { CrashLoopBackOff: comesAndGoes(5, 1) }],
       ['CrashLoopBackOff', { CrashLoopBackOff: comesAndGoes(5, 5) }],
       ['ImagePullBackOff', { ErrImagePull: comesAndGoes(1, 5), ImagePullBackOff: `_ ${comesAndGoes(5, 1)}` }],
@@ -167,7 +167,7 @@ export const OUTSIDE_CASES: readonly AlertCase[] = [
   })),
 ]
 
-/** A series that kube-state-metrics shows for `waits` minutes, and then not for `gone` minutes. */
+/** Returns a series that kube-state-metrics shows for `waits` minutes, and then not for `gone` minutes. */
 function comesAndGoes(waits: number, gone: number): string {
   return Array.from(
     { length: Math.ceil(MINUTES / (waits + gone)) },

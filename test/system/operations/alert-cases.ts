@@ -139,7 +139,7 @@ export const CASES: readonly AlertCase[] = [
     description:
       'Prometheus sees no servers and no workers (within a day it saw 2 processes). Either they are down, or Prometheus does not read them, and then no other alert can fire.',
   },
-  // Five hours later the fault still lasts, and nobody has noticed it.
+  // The fault has lasted for five hours, and nobody has mended it.
   {
     ...page,
     alert: 'TallystickAbsent',

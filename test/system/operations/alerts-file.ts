@@ -26,7 +26,10 @@ export function readAlerts(): Alert[] {
   return readRules().filter((rule): rule is Alert => rule.alert !== undefined)
 }
 
-/** The section of `runbook`, such as worker.md#jobs-were-given-up: from its heading to the next one of its level. Null: there is none. */
+/**
+ * Returns a section of a runbook, such as worker.md#jobs-were-given-up. The section ends before the next heading of
+ * the same level. null: the section does not exist.
+ */
 export function runbookSection(runbook: string): { readonly title: string; readonly text: string } | null {
   const [, page, anchor] = /^([a-z-]+\.md)#([a-z-]+)$/.exec(runbook) ?? []
   if (page === undefined || !existsSync(join(RUNBOOKS_DIR, page))) return null

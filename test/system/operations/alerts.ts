@@ -1,9 +1,9 @@
 /*
  * npm run drill -- alerts
  *
- * Checks the rules and each expression of the dashboard with promtool. Every alert must fire in its case, with its
- * text, and not in a healthy installation. Each case is repeated with series that come and go (real-life.ts), and a
- * table shows the results. promtool is built once (tools/go-tool.ts).
+ * Checks the rules, and each expression of the dashboard, with promtool. Every alert must fire in its case, with its
+ * text, and must not fire in a healthy installation. Each case is repeated with series that come and go
+ * (real-life.ts); a table shows the results. promtool is built once (tools/go-tool.ts).
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -56,7 +56,7 @@ function writeTests({ name, interval, rules, tests }: TestFile): string {
   return write(`${name}.json`, { rule_files: [file], evaluation_interval: interval, tests })
 }
 
-/** JSON is YAML. */
+/** Writes JSON, because JSON is also YAML. */
 function write(name: string, content: unknown): string {
   const path = join(dir, name)
   writeFileSync(path, JSON.stringify(content))

@@ -23,7 +23,7 @@ export function readDashboard(): Dashboard {
   return JSON.parse(readFileSync(join(PROJECT_DIR, 'helm/tallystick/files/dashboard.json'), 'utf8'))
 }
 
-/** Lists expressions as Grafana sends them. */
+/** Lists the dashboard's expressions as Grafana sends them. */
 export function listExpressions(): string[] {
   return readDashboard()
     .panels.flatMap(({ targets = [] }) => targets)

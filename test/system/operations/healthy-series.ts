@@ -9,13 +9,12 @@ export const SINGLE = 'method="POST", route="/v1/records", status="201"'
 export const MINUTES = 500
 export const flat = (value: number) => `${value}+0x${MINUTES}`
 export const growing = (perMinute: number) => `0+${perMinute}x${MINUTES}`
-/** A timestamp that follows the clock, which starts at 0. */
+/** A timestamp that always equals the clock. The clock starts at 0. */
 const follows = `0+60x${MINUTES}`
 const eachHour = Array.from({ length: MINUTES / 50 }, (_, i) => `${i}+0x59`).join(' ')
-/** A timestamp that is updated every 50 minutes. */
 const each50Minutes = Array.from({ length: MINUTES / 50 }, (_, i) => `${i * 3_000}+0x49`).join(' ')
 
-/** A busy, healthy server and worker: no alert may fire. */
+/** Series of a busy, healthy server and worker. No alert may fire. */
 export const HEALTHY: Series = {
   [`tallystick_build_info{version="0.1.0", ${SERVER}}`]: flat(1),
   [`tallystick_build_info{version="0.1.0", ${WORKER}}`]: flat(1),
@@ -113,7 +112,7 @@ export const HEALTHY: Series = {
     flat(1),
 }
 
-/** Other healthy situations: no alert may fire either. */
+/** Series of other healthy situations. No alert may fire in them either. */
 export const QUIET: Readonly<Record<string, Series>> = {
   'rounds of what leaves for the archive, and rests after them, that take long': Object.fromEntries(
     ['archive', 'release'].flatMap((follower) => [

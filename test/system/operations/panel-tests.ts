@@ -12,8 +12,9 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Tests that each expression finds at least one sample, with every metric of docs/operate/observe.md and all of its labels.
- * Labels that do not match show only if there are samples. `rulesFile`: needed by some expressions.
+ * Returns tests that each expression finds at least one sample. They use every metric of docs/operate/observe.md with
+ * all of its labels, because labels that do not match can be noticed only if samples exist. `rulesFile`: rules that
+ * some expressions need.
  */
 export function panelTests(rulesFile: string): unknown {
   const series = ['server', 'worker'].flatMap((process) =>

@@ -15,8 +15,9 @@ const METRICS = new Map(readReferencePage().map((metric) => [metric.name, metric
 const ROUTES = readFileSync(join(PROJECT_DIR, 'docs/reference/access.md'), 'utf8')
 
 /**
- * Returns metrics, labels and label values of an expression that no process has. It compares with docs/operate/observe.md,
- * which test/observe/metrics/reference.test.ts compares with the processes. `made`: labels from label_replace.
+ * Returns the metrics, labels and label values of an expression that no process has. It compares with
+ * docs/operate/observe.md, which test/observe/metrics/reference.test.ts compares with the processes. `made`: labels
+ * that label_replace makes.
  */
 export function findStrangers(expr: string, made: readonly string[] = []): string[] {
   const selectors = [
@@ -37,7 +38,8 @@ export function findStrangers(expr: string, made: readonly string[] = []): strin
 
 function checkSelector(name: string, matchers: string, known: Set<string>): string[] {
   if (name.startsWith('tallystick:')) {
-    // A recorded metric: its labels are those that its own rule groups by, which is checked separately.
+    // This is a recorded metric. Its labels are those by which its own rule groups, and that rule is checked
+    // separately.
     for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) known.add(label!)
     return []
   }

@@ -5,7 +5,7 @@ const COLUMNS = [...SITUATIONS.map(({ name }) => name), ...QUIET_COLUMNS]
 
 /**
  * Formats a table of every alert by situation, from promtool's JUnit results. A row has all cases of an alert.
- * `fires`: within its `for` and five minutes, and not before the fault.
+ * `fires`: the alert fires within its `for` and five minutes, and not before the fault.
  */
 export function table(junit: string): string {
   const failed = new Map(

@@ -3,8 +3,8 @@ import type { Rule } from './alerts-file.ts'
 import { HEALTHY, type Series } from './healthy-series.ts'
 
 /**
- * Repeats each case of an alert with series as exporters really make them. One scrape a minute. `null`: the scrape
- * failed or found nothing, and Prometheus ends the series with a staleness marker.
+ * Repeats each case of an alert with series as real exporters produce them. There is one scrape a minute. `null`: the
+ * scrape failed or found nothing, so Prometheus ends the series with a staleness marker.
  */
 type Samples = readonly (number | null)[]
 
@@ -15,14 +15,14 @@ export type Situation = {
   /** Minute in which Prometheus starts; default: 0. */
   readonly since?: number
   /**
-   * Minutes in which a process restarts, besides minute 0. `replaced`: as another pod, else as a container of the
-   * same pod.
+   * Returns the minutes in which a process restarts, besides minute 0. `replaced`: true if another pod replaces the
+   * process's pod, false if a new container starts in the same pod.
    */
   readonly starts: (onset: number) => readonly number[]
   readonly replaced?: boolean
-  /** Value of the first processes' counters at minute 0. */
+  /** Value of the counters at minute 0, for the first processes. */
   readonly counted?: number
-  /** Whether the scrape of this minute fails. `held` is the alert's `for` in minutes. */
+  /** Returns true if the scrape of this minute fails. `held`: the alert's `for` in minutes. */
   readonly isMissed: (minute: number, onset: number, held: number) => boolean
   /** Minutes by which the gap shortens the alert's time. */
   readonly gap?: number
@@ -53,19 +53,18 @@ export const SITUATIONS: readonly Situation[] = [
     isMissed: (minute, onset, held) =>
       minute > gapBegins(onset, held) && minute < gapBegins(onset, held) + GAP_MINUTES,
   },
-  // The counter had the value 1 before, and has the value 1 at its first scrape.
+  // Before the restart the counter had the value 1. At its first scrape after the restart it has the value 1 again.
   { name: 'restarted as it begins', onset: 100, starts: (onset) => [onset], counted: 1, isMissed: never },
   { name: 'pods new as it begins', onset: 100, starts: (onset) => [onset], replaced: true, isMissed: never },
   { name: 'pods replaced', onset: 100, starts: (onset) => [onset + 2], replaced: true, isMissed: never },
 ]
 
-/** How much later than its `for` an alert may fire. */
+/** Minutes by which an alert may fire later than its `for`. */
 const GRACE_MINUTES = 5
 const RESOLVE_MINUTES_MAX = 90
 
 type Test = { readonly name: string; readonly lastMinute: number; readonly test: unknown }
 
-/** Name of the test of a case in a situation. The table finds the results by it. */
 export function nameOf(one: AlertCase, index: number, column: string): string {
   return `${one.alert} ${one.severity} ${index} | ${column}`
 }
@@ -73,12 +72,12 @@ export function nameOf(one: AlertCase, index: number, column: string): string {
 export const QUIET_COLUMNS = ['too short', 'over'] as const
 
 /**
- * Tests of one case: it fires in time in each situation, but not before the fault, not if the fault ends early, and
- * not long after it.
+ * Returns the tests of one case. In each situation the alert must fire in time. It must not fire before the fault, if
+ * the fault ends early, or long after the fault.
  */
 export function realLifeTests(one: AlertCase, index: number, rules: readonly Rule[]): Test[] {
   const metrics = metricsOf(rules)
-  // The last one, because rules of the same name with more labels come later.
+  // The last matching rule is used, because rules of the same name with more labels come later.
   const held = minutesOf(
     rules.findLast(({ alert, labels }) => alert === one.alert && isOf(one, labels))?.for ?? '0m',
   )
@@ -135,7 +134,7 @@ export function realLifeTests(one: AlertCase, index: number, rules: readonly Rul
   return tests
 }
 
-/** Tests that no alert fires in a healthy installation, however series come and go. */
+/** Returns a test that no alert fires in a healthy installation, although series come and go. */
 export function quietTest(situation: Situation, series: Series, held: number): Test {
   const lastMinute = situation.onset + 130
   const one = { series: {}, alert: 'nothing', severity: 'page', atMinute: 0, description: '' } as const
@@ -163,7 +162,10 @@ function isOf({ severity, labels = {} }: AlertCase, own: Rule['labels'] = {}): b
   return Object.entries(own).every(([name, value]) => all[name] === value)
 }
 
-/** Without the labels of a process, because another process replaces it. */
+/**
+ * Returns the selector of an alert. It does not name the labels of a process, because another process may replace
+ * that process.
+ */
 function selectorOf({ alert, severity, labels = {} }: AlertCase): string {
   const { pod, instance, ...others } = labels
   const all = {
@@ -178,7 +180,7 @@ function selectorOf({ alert, severity, labels = {} }: AlertCase): string {
     .join(', ')
 }
 
-/** Returns the rules that an alert needs: its own, and those that record its metrics. */
+/** Returns the rules that an alert needs: its own rules, and the rules that record its metrics. */
 export function rulesOf(alert: string, all: readonly Rule[]): Rule[] {
   const wanted = new Set<Rule>(all.filter((rule) => rule.alert === alert))
   for (const rule of wanted)
@@ -199,7 +201,7 @@ const isCounter = (name: string) => /_(total|count|sum|bucket)(\{|$)/.test(name)
 const isTimestamp = (name: string) => /_timestamp_seconds(\{|$)/.test(name)
 const metricOf = (name: string) => name.replace(/\{.*/, '')
 
-/** Builds the series of a fault that lasts until minute `end`. `metrics`: the needed ones; null: all. */
+/** Builds the series of a fault that lasts until minute `end`. `metrics`: the metrics to build; null: all. */
 function seriesOf(
   one: AlertCase,
   situation: Situation,
@@ -246,7 +248,7 @@ function seriesOf(
         if (minute < from || minute > to) return null
         let value = isCounter(name) ? increaseAt(minute) : valueAt(minute)
         if (isCounter(name) && value !== null) value = counted += value
-        // A process that has just started has had no successful round yet.
+        // A process that has just started has had no successful round, so this metric has no value.
         if (!first && minute === from && name.includes('_last_success_timestamp_')) return null
         if (metricOf(name) === 'process_start_time_seconds' && !isChanged && ownProcess.test(name))
           value = first && situation.counted !== undefined ? -DAY_SECONDS : from * 60
@@ -267,7 +269,7 @@ function merge(one: Samples, other: Samples): Samples {
 
 type Life = { readonly series: string; readonly from: number; readonly to: number; readonly first: boolean }
 
-/** Returns the lives of a series' process. A series of another exporter has one life. */
+/** Returns the lives of the process that has this series. A series of another exporter has only one life. */
 function livesOf(name: string, { onset, starts, replaced }: Situation, lastMinute: number): Life[] {
   const bounds = ownProcess.test(name) ? [0, ...starts(onset)] : [0]
   return bounds.map((from, i) => ({
@@ -282,7 +284,10 @@ function livesOf(name: string, { onset, starts, replaced }: Situation, lastMinut
 const ownProcess = /pod="tallystick-(api|worker)-0"/
 const DAY_SECONDS = 86_400
 
-/** Index at which the fault shows in a case's series. Series that exist without the fault count first. */
+/**
+ * Returns the first minute in which the fault shows in a case's series. Series that also exist without the fault take
+ * precedence.
+ */
 function firstMinute(
   { series }: AlertCase,
   arrays: ReadonlyMap<string, { readonly well: Samples; readonly ill: Samples }>,
@@ -311,7 +316,7 @@ function firstChange(name: string, well: Samples, ill: Samples): number {
 
 const at = (samples: Samples, index: number) => samples[index] ?? null
 
-/** Parses the forms of promtool's notation that the cases use. */
+/** Parses those forms of promtool's notation that the cases use. */
 export function expand(text: string): Samples {
   return text
     .split(' ')

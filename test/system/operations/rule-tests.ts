@@ -24,7 +24,7 @@ export function ruleTests(rules: readonly Rule[]): TestFile[] {
       said(one, own),
       ...realLifeTests(one, i, own).map(({ test }) => test),
     ])
-    // Days at one-minute intervals would take long.
+    // With an interval of one minute, cases of several days would take long.
     return { name: alert, interval: cases.some(({ isAlone }) => isAlone) ? '5m' : '1m', rules: own, tests }
   })
   const quiet = [
@@ -59,7 +59,7 @@ function inputSeries(series: Series): unknown[] {
 
 function expected({ alert, severity, labels, description }: AlertCase, rules: readonly Rule[]): unknown {
   const expectedLabels: Readonly<Record<string, string>> = { namespace: 'ledger', severity, ...labels }
-  // The last one, because rules of the same name with more labels come later.
+  // The last matching rule is used, because rules of the same name with more labels come later.
   const { annotations } = rules.findLast(
     (one): one is Alert =>
       one.alert === alert &&

@@ -55,7 +55,10 @@ test('what the operator is given to paste into psql shows who writes most, who h
   assert.equal([...queries.values()].flat().length, 6)
 })
 
-/** Asserts that the query concerns all ledgers, except one with content that is only in the archive. */
+/**
+ * Asserts that the query makes all ledgers be archived anew, except a ledger with content that is only in the
+ * archive.
+ */
 async function assertArchivedAnew(app: TestApp, query: string): Promise<void> {
   await app.sql('insert into tallystick.archives (ledger_id) select ledger_id from tallystick.chain_heads')
   await withClient(app.database.ownerUrl, (owner) => owner.query(query))
@@ -67,7 +70,10 @@ async function assertArchivedAnew(app: TestApp, query: string): Promise<void> {
   assert.equal((await app.sql('select ledger_id from tallystick.archives')).length, 1)
 }
 
-/** An invited peer has no cursor yet, so only the accepted one can fail. */
+/**
+ * Asserts that the query shows the accepted peer. A peer that is only invited cannot fail, because it has no cursor
+ * yet.
+ */
 async function assertFailingPeer(app: TestApp, query: string): Promise<void> {
   const { id } = (await app.send('POST', '/v1/peers', { body: { name: 'Harbour' } })).json()
   assert.deepEqual(await app.sql(query), [])

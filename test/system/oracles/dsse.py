@@ -1,4 +1,4 @@
-"""Verifies a statement in DSSE with securesystemslib, and reads it with in-toto's library: dsse.py FILE PUBLIC_KEY_PEM"""
+"""Verifies a statement in DSSE with securesystemslib, and reads it with in-toto's library. Usage: dsse.py FILE PUBLIC_KEY_PEM"""
 
 import json
 import sys

@@ -1,8 +1,8 @@
 // Reads a ledger as a tiled log, with two clients that are independent of Tallystick: Go's client of checksum databases
 // and Tessera's. Usage: oracles URL VKEY [Authorization [Witness]]. With the verifier key of a witness, the checkpoint must
-// have its cosignature.
+// have that witness's cosignature.
 //
-// Or checks one statement with its receipt: oracles statement FILE VKEY ISSUER-KEY.
+// A second usage checks one statement with its receipt: oracles statement FILE VKEY ISSUER-KEY.
 package main
 
 import (
@@ -115,8 +115,8 @@ func checkWithTlog(l *log, verifier note.Verifier) (int64, error) {
 	return tree.N, nil
 }
 
-// checkWithTessera derives every tile from the entries and compares it with the served one. It also compares the root with
-// the checkpoint's.
+// checkWithTessera derives every tile from the entries and compares it with the served tile. It also compares the derived
+// root with the checkpoint's.
 func checkWithTessera(address, authorization string, verifier note.Verifier) error {
 	root, err := url.Parse(address + "/")
 	if err != nil {
@@ -171,7 +171,7 @@ func (l *log) SaveTiles([]tlog.Tile, [][]byte) {}
 func (l *log) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
 	data := make([][]byte, len(tiles))
 	for i, tile := range tiles {
-		// The path of a checksum database contains the height: tile/8/0/x001/234.
+		// The path in a checksum database contains the height, such as tile/8/0/x001/234. The server's path does not.
 		bytes, err := l.get("tile/" + strings.TrimPrefix(tile.Path(), "tile/8/"))
 		if err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ const VERSION = '2026.8.31'
 const PACKAGES = ['server-everything', 'server-filesystem', 'server-memory'].map(
   (name) => `@modelcontextprotocol/${name}`,
 )
-/** One call to each server fails. */
+/** Servers with the calls to make. One call to each server must fail. */
 const SERVERS: Readonly<Record<string, Server>> = {
   everything: {
     package: '@modelcontextprotocol/server-everything',
@@ -65,8 +65,8 @@ const SERVERS: Readonly<Record<string, Server>> = {
 }
 
 /**
- * Compares official servers with and without the proxy, called by the official client. The proxy must forward each
- * byte, both sides must see no difference, and the ledger must have each call with its outcome.
+ * Compares official servers with and without the proxy. The official client calls them. The proxy must forward each
+ * byte, and both sides must see no difference. The ledger must have each call with its outcome.
  */
 export async function mcpServerChecks(
   client: Tallystick,
@@ -115,7 +115,7 @@ type Session = {
   readonly proxy: readonly string[]
 }
 
-/** Returns the answers of the calls. The folder is the same each time, so that the calls are too. */
+/** Returns the answers of the calls. The folder is the same each time, so that the calls are the same too. */
 async function use(server: Server, program: string, files: string, { label, env, proxy }: Session) {
   const shared = join(files, 'shared')
   mkdirSync(shared, { recursive: true })

@@ -10,8 +10,8 @@ import { installPackages } from './npm-packages.ts'
 const HERE = import.meta.dirname
 const CONFORMANCE = { '@modelcontextprotocol/conformance': '0.1.16' }
 /**
- * Scenarios that need nothing but the protocol. The others call tools, prompts and resources of the suite's own
- * example, or features without a use here: logging, subscriptions, sampling, elicitation.
+ * Scenarios that need only the protocol. The other scenarios are left out: they call tools, prompts and resources of
+ * the suite's own example, or features that are not used here (logging, subscriptions, sampling, elicitation).
  */
 const SCENARIOS = [
   'server-initialize',
@@ -36,7 +36,7 @@ export async function mcpChecks(url: string, key: string): Promise<Check[]> {
     [`PyPI's mcp over HTTP, ${era}`, () => run(python, [script, era, 'http', `${url}/mcp`, key])],
     [
       `PyPI's mcp over stdio, ${era}`,
-      // The client passes on almost none of its environment.
+      // URL and key are given as options, because the client passes on almost none of its variables.
       () =>
         run(python, [script, era, 'stdio', process.execPath, CLI, 'mcp', '--server', url, '--api-key', key], {
           env,
@@ -80,7 +80,10 @@ async function conform(suite: string, url: string, scenario: string): Promise<{ 
   return { stdout: said[0] }
 }
 
-/** Runs `use` with a proxy that adds the key, which the suite does not send. It changes nothing else. */
+/**
+ * Runs `use` with a proxy that adds the key to requests, because the suite sends no key. The proxy changes nothing
+ * else.
+ */
 async function withKey<T>(url: string, key: string, use: (keyed: string) => Promise<T>): Promise<T> {
   const { hostname, port } = new URL(url)
   const proxy = createServer((asked: IncomingMessage, answered: ServerResponse) => {

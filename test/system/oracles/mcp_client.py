@@ -1,4 +1,5 @@
-"""Uses a ledger with the client of PyPI's mcp, in one era of the protocol: mcp_client.py ERA http URL KEY | ERA stdio COMMAND ARG…"""
+"""Uses a ledger with the client of PyPI's mcp, in one era of the protocol. Usage: mcp_client.py ERA http URL KEY | ERA stdio COMMAND ARG…
+"""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""Exports a run and its events with OpenTelemetry's exporters, using the variables of docs/integrations/otlp.md: otlp.py URL KEY none|gzip NAME"""
+"""Exports a run and its events with OpenTelemetry's exporters, using the variables of docs/integrations/otlp.md. Usage: otlp.py URL KEY
+none|gzip NAME"""
 
 import logging
 import os

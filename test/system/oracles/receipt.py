@@ -1,4 +1,4 @@
-"""Verifies a statement with its receipt (RFC 9942), with third-party CBOR, COSE and Ed25519: receipt.py FILE VKEY"""
+"""Verifies a statement with its receipt (RFC 9942), using third-party CBOR, COSE and Ed25519. Usage: receipt.py FILE VKEY"""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ def sha256(data: bytes) -> bytes:
 
 
 def root_of(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes:
-    """RFC 9162, section 2.1.3.1, in reverse: the last hash of the path belongs to the highest split."""
+    """This is RFC 9162, section 2.1.3.1, in reverse: the last hash of the path belongs to the highest split."""
     if size == 1:
         assert index == 0 and not path
         return leaf

@@ -36,7 +36,7 @@ import { mcpChecks } from './mcp.ts'
 import { mcpServerChecks } from './mcp-servers.ts'
 
 const HERE = import.meta.dirname
-/** Two full tiles and an incomplete one, and so a tile of the level above. */
+/** The tree has two full tiles and an incomplete one, and therefore also a tile of the level above. */
 const ENTRIES = 600
 const BATCH_RECORDS = 70
 
@@ -180,7 +180,7 @@ try {
   for (const compression of ['none', 'gzip']) {
     const name = `python-${compression}`
     const told = [join(HERE, 'otlp.py'), baseUrl, made.key.key, compression, name]
-    // Sent twice, by two processes that each make their own spans.
+    // The spans are sent twice, by two processes. Each process makes its own spans.
     for (const time of ['once', 'again'])
       await takes(`OpenTelemetry of Python, ${compression}, ${time}`, python, told)
     await holds(`its spans and logs, ${compression}`, async () => {
@@ -237,7 +237,7 @@ function save(name: string, bytes: Uint8Array): string {
   return file
 }
 
-/** Starts a program that runs until it is killed. Returns the match of its first output. */
+/** Starts a program that runs until it is killed. Returns the match of `says` in the program's first output. */
 async function start(file: string, args: readonly string[], says: RegExp): Promise<RegExpExecArray> {
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   children.push(child)

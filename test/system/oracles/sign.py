@@ -1,4 +1,5 @@
-"""Signs a statement as in RFC 9943, with third-party CBOR and COSE: sign.py ALG KID PAYLOAD FILE; prints the key, DER in base64."""
+"""Signs a statement as in RFC 9943, with third-party CBOR and COSE. Prints the key as DER in base64. Usage: sign.py ALG KID PAYLOAD FILE
+"""
 
 import base64
 import sys
@@ -24,7 +25,7 @@ def main(alg: str, kid: str, payload: str, file: str) -> None:
         numbers = private.private_numbers()
         point = numbers.public_numbers
         key = EC2Key(crv=P256, d=numbers.private_value.to_bytes(32), x=point.x.to_bytes(32), y=point.y.to_bytes(32))
-    # The order is not the deterministic one, because COSE does not demand it.
+    # The members are not in deterministic order, because COSE does not require it.
     header = {
         CWT_CLAIMS: {2: "pkg:generic/copper@1", 1: "https://build.example"},
         KID: kid.encode(),

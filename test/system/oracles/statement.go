@@ -41,7 +41,7 @@ func checkStatement(file, vkey, issuerKey string) error {
 	if err := verify(&statement, issuerKey); err != nil {
 		return fmt.Errorf("issuer: %v", err)
 	}
-	// RFC 9943 registers the statement without additions of others.
+	// RFC 9943 registers the statement without the unprotected header, to which others may add.
 	statement.Headers.Unprotected, statement.Headers.RawUnprotected = cose.UnprotectedHeader{}, nil
 	registered, err := statement.MarshalCBOR()
 	if err != nil {
@@ -75,7 +75,7 @@ func checkReceipt(data, registered []byte, vkey string) error {
 		return err
 	}
 	name := strings.SplitN(vkey, "+", 3)
-	// All ledgers of a server share a key: the claim names the ledger.
+	// The claim must name the ledger, because all ledgers of a server share a key.
 	claims, ok := receipt.Headers.Protected[cose.HeaderLabelCWTClaims].(map[any]any)
 	if !ok || claims[claimSubject] != name[0] {
 		return fmt.Errorf("a receipt of %v", claims[claimSubject])
@@ -96,7 +96,8 @@ func checkReceipt(data, registered []byte, vkey string) error {
 	return nil
 }
 
-// rootOf is RFC 9162, section 2.1.3.1, in reverse: the last hash of the path belongs to the highest split.
+// rootOf computes the root of a path. It is RFC 9162, section 2.1.3.1, in reverse: the last hash of the path belongs to the
+// highest split.
 func rootOf(leaf tlog.Hash, index, size int64, path tlog.RecordProof) tlog.Hash {
 	if size <= 1 || len(path) == 0 {
 		return leaf

@@ -26,7 +26,7 @@ import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 
-/* Checks of the packages without installing them; `npm run drill -- package` installs them, on every runtime. */
+/* Checks the packages without installing them. `npm run drill -- package` installs them on every runtime. */
 
 const run = promisify(execFile)
 const ENDS_MS_MAX = 20_000
@@ -48,7 +48,7 @@ test("each of the SDK's entries is there, and so are all that its modules and it
   const missing = modulesIn(stageOf('sdk')).flatMap((file) =>
     specifiersOf(file)
       .filter((specifier) => specifier.startsWith('.'))
-      // Types are beside the imported module.
+      // The types of a module are beside the module.
       .map((specifier) =>
         join(dirname(file), file.endsWith('.d.ts') ? specifier.replace(/\.js$/, '.d.ts') : specifier),
       )
@@ -81,7 +81,7 @@ test('importing the SDK does nothing else: bundlers may leave out what is not us
     const before = state()
     for (const entry of ${JSON.stringify(entries)}) await import(entry)
     if (state() !== before) throw new Error(state())`
-  // The program ends by itself: no timer or socket is left.
+  // The program must end by itself, because no timer or socket may be left.
   const { stderr } = await run(process.execPath, ['--input-type=module', '--eval', program], {
     timeout: ENDS_MS_MAX,
   })
@@ -121,7 +121,7 @@ test('packs what was built, what is to be read, and the licences of all code in 
     const [packed] = JSON.parse(await npm(['pack', '--dry-run', '--json'], stageOf(name)))
     const paths = packed.files.map((file: { path: string }) => file.path) as string[]
     const others = paths.filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path)).sort()
-    // The hook is one file, because an agent waits for each of its starts.
+    // The hook is a separate file, because an agent waits for each of its starts and one file starts faster.
     const hook = name === 'cli' ? ['dist/hook.cjs'] : []
     assert.deepEqual(others, ['LICENSE', 'README.md', 'dist/LICENSES.md', ...hook, 'package.json'], name)
     assert.match(readFileSync(join(stageOf(name), 'dist', 'LICENSES.md'), 'utf8'), /^# cborg 6\.\d+\.\d+$/m)
@@ -158,7 +158,7 @@ test('each module of the built command line can be loaded', async (t) => {
   cpSync(join(stageOf('cli'), 'dist'), directory, { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
-  // These two run when they are loaded.
+  // These two programs run when they are loaded, so they are left out.
   const programs = ['tallystick.js', 'entry-worker.js']
   const urls = globSync('*.{js,cjs}', { cwd: directory })
     .filter((name) => !programs.includes(name))

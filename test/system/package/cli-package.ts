@@ -6,8 +6,8 @@ import { type Ended, type Project, runProgram } from './project.ts'
 import type { Runtime } from './runtimes.ts'
 
 /**
- * Notarizes, serves, exports and verifies with the installed command, through the link that npm made, under the
- * runtime's Node.
+ * Notarizes, serves, exports and verifies with the installed command. The command is started through npm's link,
+ * under the runtime's Node.
  */
 export async function useCommandOn(
   runtime: Runtime,
@@ -46,7 +46,7 @@ export async function useCommandOn(
   return verified.stdout.trim()
 }
 
-/** Changes the last entry's envelope, which stays valid base64. */
+/** Changes the last entry's envelope. The envelope stays valid base64. */
 function changeOneByte(file: string): void {
   const text = readFileSync(file, 'utf8')
   const at = text.lastIndexOf('"envelope":"') + 200

@@ -1,7 +1,7 @@
 /*
  * npm run drill -- package
  *
- * Packs the SDK and the command line, installs them in empty projects, as a user would, and uses them on every
+ * Packs the SDK and the command line, and installs them in empty projects, as a user would. Then uses them on every
  * supported runtime, against a server and a worker of this repository.
  */
 import { join } from 'node:path'
@@ -49,7 +49,7 @@ try {
 }
 if (failures > 0) process.exitCode = 1
 
-/** Prints the result of a step. A failed step does not stop the next one. */
+/** Runs a step and prints its result. A failed step does not stop the next one. */
 async function step(name: string, run: () => Promise<string>): Promise<void> {
   const startedAt = Date.now()
   const seconds = () => `${((Date.now() - startedAt) / 1000).toFixed(1)} s`

@@ -8,7 +8,7 @@ export type Runtime = {
   readonly name: string
   readonly file: string
   readonly args: readonly string[]
-  /** Whether it also runs the command line, and not only the library. */
+  /** True: the runtime runs the command line too; false: only the library. */
   readonly runsCli: boolean
 }
 
@@ -22,12 +22,15 @@ const node = (version: string): Wanted => ({
   runsCli: true,
 })
 
-/** The lowest supported version, and the newest of each maintained line. The Node of this repository is added below. */
+/**
+ * The lowest supported version of Node, and the newest of each maintained line. The Node of this repository is added
+ * below.
+ */
 const WANTED: readonly Wanted[] = [
   node(`${LOWEST_NODE}.0`),
   node('22.23.5'),
   node('26.12.1'),
-  // The build that needs no AVX2.
+  // This build of Bun runs without AVX2.
   {
     name: 'Bun 1.4.5',
     package: '@oven/bun-linux-x64-baseline@1.4.5',
@@ -47,8 +50,8 @@ const WANTED: readonly Wanted[] = [
 const DIR = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'runtimes')
 
 /**
- * Returns the Node that runs this process, and the others, which are installed from npm if needed. The others exist
- * for glibc on x86-64, as in CI; elsewhere only the first is returned.
+ * Returns the Node that runs this process, and the other runtimes, which are installed from npm if needed. The others
+ * exist only for glibc on x86-64, as in CI. On other machines only the first is returned.
  */
 export async function installRuntimes(): Promise<Runtime[]> {
   const own: Runtime = {
@@ -70,7 +73,7 @@ export async function installRuntimes(): Promise<Runtime[]> {
 }
 
 async function install(manifest: string): Promise<void> {
-  /** Written last, so that an interrupted installation is repeated. */
+  /** This file is written last, so that an interrupted installation is repeated. */
   const installed = join(DIR, 'installed.json')
   if (existsSync(installed) && readFileSync(installed, 'utf8') === manifest) return
   await rm(DIR, { recursive: true, force: true })

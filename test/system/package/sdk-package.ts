@@ -7,7 +7,7 @@ import { type Project, runProgram } from './project.ts'
 import type { Runtime } from './runtimes.ts'
 
 const PROGRAM = 'smoke'
-/** The SDK promises to have only these dependencies. */
+/** The only packages that the SDK may depend on. */
 const DEPENDENCIES = ['@noble/ed25519', '@noble/hashes']
 
 export function checkDependencies({ packages }: Project): string {
@@ -27,13 +27,12 @@ const STRICT = {
   types: [],
 }
 
-/** TypeScript's module resolutions: Node's and that of bundlers. The first one also compiles the program that runs. */
+/** Module resolutions of TypeScript: Node's and that of bundlers. `nodenext` also compiles the program that runs. */
 const RESOLUTIONS = {
   nodenext: { module: 'nodenext' },
   bundler: { module: 'esnext', moduleResolution: 'bundler', noEmit: true },
 }
 
-/** Compiles the program in a strict project without Node's types. */
 export async function checkTypes({ dir }: Project): Promise<string> {
   copyFileSync(join(import.meta.dirname, 'consumer', `${PROGRAM}.ts`), join(dir, `${PROGRAM}.ts`))
   for (const [name, options] of Object.entries(RESOLUTIONS)) {
@@ -56,9 +55,9 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Pack
 }
 
 /**
- * Bundles of applications, with their maximum sizes. The client had 27,600 bytes after it got the table of record
- * members (about 26,700 before). `verify` had 65,200 after it got the tables of kinds, machines and keys (63,500
- * before).
+ * Bundles of applications, with their maximum sizes. The client had about 26,700 bytes before the table of record
+ * members, and has 27,600 with it. `verify` had 63,500 bytes before the tables of kinds, machines and keys, and has
+ * 65,200 with them.
  */
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {
@@ -69,7 +68,7 @@ const BUNDLES = {
   '@tallystick/sdk/webhooks': { source: `export * from '@tallystick/sdk/webhooks'`, gzipBytesMax: 13_400 },
 }
 
-/** Bundles for a browser, where an import of Node would fail. */
+/** Bundles for a browser, so that an import of Node fails. Throws if a bundle is too large. */
 export async function checkBundleSizes({ dir }: Project): Promise<string> {
   const sizes: string[] = []
   for (const [name, { source, gzipBytesMax }] of Object.entries(BUNDLES)) {

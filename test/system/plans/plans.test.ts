@@ -22,12 +22,16 @@ import {
 import { makeAutoVerdict, makeCreation, makeStep } from '../../helpers/test-steps.ts'
 
 /*
- * A session keeps plans from when the tables were empty. Later they may cost up to 92 ms a row. Plain index probes
- * cost 25 to 60 µs a row here; a sequential scan of the data below costs 5 ms and more.
+ * Limits of the time. A session keeps plans that it made when the tables were empty. Later such plans may cost up to
+ * 92 ms a row. For comparison: index lookups cost 25 to 60 µs a row here, and a sequential scan of the data below
+ * costs 5 ms and more.
  */
 const ROW_MS_MAX = 1
 const CALL_MS_MAX = 50
-/** A probe reads 3 or 4 blocks, an inserted row 2 per index. A full scan of an index reads hundreds. */
+/**
+ * Limits of the blocks. An index lookup reads 3 or 4 blocks, and an inserted row 2 per index. A full scan of an index
+ * reads hundreds.
+ */
 const ROW_BLOCKS_MAX = 80
 const CALL_BLOCKS_MAX = 250
 const CALLS_BEFORE = 10
@@ -44,20 +48,20 @@ const TABLES = [
 ]
 
 type Sessions = { readonly api: pg.Client; readonly worker: pg.Client; readonly reads: pg.Pool }
-/** `rows`: most items of a call, or rows of a read. */
+/** `rows`: maximum number of items of a call, or of rows of a read. */
 type Case = { readonly rows: number; readonly run: (sessions: Sessions) => Promise<void> }
 
 test('sessions whose plans were made on empty tables stay fast after 100,000 records', async (t) => {
   const { owner, openSessions, ledger } = await open(t)
   const early = await openSessions()
   const cases = makeCases(ledger)
-  // More than five calls each: after that Postgres may keep one plan for good.
+  // Each case runs more than five times, because then Postgres may keep one plan permanently.
   for (let i = 0; i < CALLS_BEFORE; i++) {
     for (const { run } of Object.values(cases)) await run(early)
   }
   await load((await openSessions()).api, ledger)
 
-  // A later session plans for the current size of the tables.
+  // The first sessions planned on empty tables. The later session plans for the current size of the tables.
   for (const sessions of [early, await openSessions()]) {
     const before = await countReads(owner, sessions)
     for (const [name, { rows, run }] of Object.entries(cases)) {
@@ -77,7 +81,7 @@ test('sessions whose plans were made on empty tables stay fast after 100,000 rec
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.ownerUrl)
-  // The planner gets no statistics of the growth: the worst case, and a repeatable one.
+  // Without autovacuum the planner gets no statistics of the growth. This is the worst case, and it is repeatable.
   for (const table of TABLES) {
     await owner.query(`alter table tallystick.${table} set (autovacuum_enabled = off)`)
   }
@@ -93,7 +97,7 @@ async function open(t: TestContext) {
   return { owner, openSessions, ledger: await createTestLedger(await connect(t, database.apiUrl)) }
 }
 
-/** Every branch of append_entries, and the reads of a gated record's state. */
+/** Returns a case for every branch of append_entries, and for the reads of a gated record's state. */
 function makeCases(ledger: TestLedger): Record<string, Case> {
   let key = 0
   const keyed = () => makeEntry(ledger, { idempotency: makeIdempotency(`key ${key++}`, 'request') })
@@ -124,7 +128,7 @@ function append(rows: number, make: (i: number) => EntryRow): Case {
   }
 }
 
-/** Each step continues the records of the step before it. */
+/** Returns cases for the steps of gated records. Each step continues the records of the step before it. */
 function makeGatedCases(ledger: TestLedger): Record<string, Case> {
   const [created, activated, submitted, judged]: TestEntry[][] = [[], [], [], []]
   const begin = async ({ api }: Sessions) => {
@@ -160,7 +164,7 @@ function makeGatedCases(ledger: TestLedger): Record<string, Case> {
   )
 }
 
-/** `judged`: records that took all of their steps. */
+/** Returns cases for reads. `judged`: records that took all of their steps. */
 function makeReads(ledger: TestLedger, judged: readonly TestEntry[]): Record<string, Case['run']> {
   const ledgerId = ledger.id
   const [known, unknown] = [makeIdempotency('key 0', 'request'), makeIdempotency('unknown', 'request')]
@@ -180,7 +184,9 @@ function makeReads(ledger: TestLedger, judged: readonly TestEntry[]): Record<str
   }
 }
 
-/** 6,000 steps of 3,000 gated records, 20,000 entries with keys, 80,000 batched records, and 300 other ledgers. */
+/**
+ * Writes 6,000 steps of 3,000 gated records, 20,000 entries with keys, 80,000 batched records, and 300 other ledgers.
+ */
 async function load(client: pg.Client, ledger: TestLedger): Promise<void> {
   const firsts: EntryRow[] = []
   for (let i = 0; i < 300; i++) {

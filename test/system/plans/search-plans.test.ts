@@ -23,19 +23,22 @@ import {
 import { makeCreation, makeStep } from '../../helpers/test-steps.ts'
 
 /*
- * Limit of 8 KiB blocks per search, with misleading statistics: they are from when all records had the old values.
- * Since then 44,000 records without these values were added. A walk along the chain for such a value reads 5,000
- * blocks and more; a record at its own index costs 20.
+ * Limit of 8 KiB blocks per search. The statistics mislead the planner: they are from when all records had the old
+ * values, and 44,000 records without these values were added since. A walk along the chain for an old value reads
+ * 5,000 blocks and more. Finding a record by the value's own index costs 20.
  */
 const BLOCKS_OF_A_PAGE = 2_000
-/** Adds the first 200 candidates of each: 6 blocks each if every record has its own entry. */
+/**
+ * With two filters, a search also reads the first 200 candidates of each. A candidate costs 6 blocks if it has its
+ * own entry.
+ */
 const BLOCKS_OF_TWO = 4_400
 const BLOCKS_OF_NOTHING = 120
-/** Records of batches, in one or two chunks; for two filters, with 200 keys of each. */
+/** Limits for records of batches, which are in one or two chunks. With two filters, a search reads 200 keys of each. */
 const BLOCKS_OF_CHUNKS = 100
 const BLOCKS_OF_TWO_KEYS = 500
 const CANDIDATES_MAX = 100
-/** Includes the probes, which read 200 of each. All candidates together are 2,500 blocks. */
+/** This limit includes reading the first 200 candidates of each filter. All candidates together are 2,500 blocks. */
 const BLOCKS_OF_A_BUDGET = 1_000
 const BATCH = 1_000
 const OLD_BATCHES = 10
@@ -115,9 +118,9 @@ test('what no index serves ends at the budget, with a place to go on from', asyn
   for (const values of [OLD, NEW]) await create(api, ledger, values, OLD_DAY_MS)
   await reportBlocks(owner, api)
   for (const filters of [
-    // Both are common, but never in the same record.
+    // Both values are common, but no record has both.
     { type: OLD.type, actor: NEW.actor },
-    // Open records are one range of an index, whatever their state.
+    // Open records are one range of an index, whatever their state is.
     { state: 'ACTIVE' },
   ]) {
     const { blocks, found, next } = await measure(owner, pool, ledger, filters, CANDIDATES_MAX)
@@ -142,7 +145,7 @@ function oldFilters(): Record<string, RecordFilters> {
   }
 }
 
-/** Each filter matches records of batches, which are the oldest ones. */
+/** Returns filters that match records of batches. These are the oldest records. */
 function batchedFilters(): Record<string, RecordFilters> {
   return {
     'type in batches': { type: BATCHED.type },
@@ -181,15 +184,15 @@ function unknownFilters(): Record<string, RecordFilters> {
 async function open(t: TestContext) {
   const database = await createTestDatabase(t)
   const owner = await connect(t, database.superuserUrl)
-  // A vacuum of any table reads blocks too.
+  // Autovacuum is off, because a vacuum of any table reads blocks too.
   await owner.query(`do $$ declare relation regclass; begin
     for relation in select oid from pg_class where relnamespace = 'tallystick'::regnamespace and relkind = 'r' loop
       execute format('alter table %s set (autovacuum_enabled = off)', relation);
     end loop; end $$`)
   const api = await connect(t, database.apiUrl)
   const pool = openSearchPool(testDatabase(database.apiUrl), { warn: () => {} })
-  // One connection for the whole test. A new connection would plan its statements on the current tables, and read
-  // blocks for that.
+  // The whole test uses one connection. A new connection would plan its statements on the current tables, and would
+  // read blocks for that.
   Object.assign(pool.options, { max: 1, idleTimeoutMillis: 0 })
   t.after(() => pool.end())
   return { owner, api, pool, ledger: await createTestLedger(api) }
@@ -265,7 +268,10 @@ function search(pool: pg.Pool, ledger: TestLedger, filters: RecordFilters, candi
   })
 }
 
-/** Returns the blocks that the second search read, cached or not: the first one reads the catalogue. */
+/**
+ * Searches twice and returns the blocks that the second search read, cached or not. The first search also reads the
+ * catalogue.
+ */
 async function measure(
   owner: pg.ClientBase,
   pool: pg.Pool,
@@ -281,7 +287,8 @@ async function measure(
 
 /**
  * Makes sessions report their block reads now. Otherwise Postgres reports them ten seconds after a session's last
- * statement. The loading sessions read 190,000 blocks, which on a busy machine were counted for a search.
+ * statement. Before this was done, 190,000 blocks that the loading sessions had read were counted for a search on a
+ * busy machine.
  */
 async function reportBlocks(...sessions: readonly (pg.ClientBase | pg.Pool)[]): Promise<void> {
   await Promise.all(sessions.map((session) => session.query('select pg_stat_force_next_flush()')))

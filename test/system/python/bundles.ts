@@ -3,10 +3,10 @@ import type { BundleRequest } from '../../../sdk/resources/bundle-lines.ts'
 import { fill } from './make-files.ts'
 
 /*
- * bundles.ts fill: writes a little of everything into the ledger of TALLYSTICK_API_KEY, and prints where it is.
+ * bundles.ts fill: fills the ledger of TALLYSTICK_API_KEY with entries of many kinds, and prints where they are.
  *
  * bundles.ts: reads selections, one JSON line each, and prints the text of each bundle. The Python package compares
- * it with its own.
+ * the text with its own.
  */
 type Asked = {
   readonly url: string

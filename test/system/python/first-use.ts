@@ -7,10 +7,10 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 import { freePort, PROJECT_DIR, startAllInOne } from '../deployment/installation.ts'
 
 const run = promisify(execFile)
-/** From `npm start` to a verified record. A newcomer reads in between. */
+/** Maximum time from `npm start` to a verified record. A newcomer reads in between. */
 const NEWCOMER_MS_MAX = 10 * 60_000
 
-/** Pastes the quick start of python/README.md, block by block, into a shell and into the file that it names. */
+/** Pastes the quick start of python/README.md, block by block, into a shell and into the file that the page names. */
 export async function useFirst(dir: string): Promise<void> {
   const beganAt = Date.now()
   const dataDir = temporaryDir()
@@ -24,7 +24,7 @@ export async function useFirst(dir: string): Promise<void> {
     assert.equal(start, 'npm start\n')
     assert.deepEqual(others, [])
     const script = join(folder, 'first.py')
-    // The reader inserts a key. Here port and folders differ too.
+    // The reader inserts a key. Port and folders differ in this test, so they are replaced too.
     const text = `${install}cd ${folder}\n${use}`
       .replaceAll('http://localhost:3000', started.url)
       .replaceAll('tly_…', key)

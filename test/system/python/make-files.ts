@@ -14,7 +14,7 @@ const TRIES_MAX = 60
 const ERASURE = { code: 'retention', reason: 'its time is over' }
 
 /**
- * Fills a ledger with a little of everything, through a server and its worker. Writes their answers and an index to
+ * Fills a ledger with entries of many kinds, through a server and its worker. Writes their answers and an index to
  * `dir`.
  */
 export async function makeFiles(dir: string): Promise<void> {
@@ -35,7 +35,7 @@ export async function makeFiles(dir: string): Promise<void> {
   }
 }
 
-/** `agentKey`: of an agent that signs for itself. `statement`: seq of a registered statement. */
+/** `agentKey`: key of an agent that signs for itself. `statement`: seq of a registered statement. */
 export type Filled = {
   readonly records: readonly string[]
   readonly run: string
@@ -155,7 +155,7 @@ async function save(dir: string, client: Tallystick, filled: Filled): Promise<Ma
   add('range.bundle', await text(client.bundles.range(3, size - 2)), ...BUNDLE)
   const ofType = { from: 3, to: size - 2, type: 'generic/1' }
   add('selection.bundle', await text(client.bundles.filter(ofType, { tool: 'a test' })), ...BUNDLE)
-  // Its registration policy is before it and is included.
+  // The statement's registration policy precedes the range, and the bundle includes it.
   const judged = await text(client.bundles.range(statement, size - 2))
   add(
     'judged.bundle',

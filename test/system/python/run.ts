@@ -8,7 +8,8 @@
  * - its linter and its types;
  * - the notarizers, the agents' signatures and the adapters, against a server and the SDK's output;
  * - the client, against /openapi.json, its own server and a hostile one;
- * - its page (README.md, from `npm start` on), and empty environments of every Python on this machine;
+ * - its page (README.md, from `npm start` on), and its installation in an empty environment of every Python on this
+ *   machine;
  * - the verifier, against the vectors, and against the TypeScript verifier over files of a real deployment.
  *
  * `npm run drill -- fuzz --differential` compares the two verifiers over hostile inputs. `generate` only writes the

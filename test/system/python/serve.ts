@@ -15,7 +15,7 @@ export async function serve() {
   return { env, close: () => deployment.stop() }
 }
 
-// For work on the tests: prints variables to export, and serves until its input ends.
+// For work on the tests: prints variables to export, and serves until the program's input ends.
 if (process.argv[1] === import.meta.filename) {
   const { env, close } = await serve()
   for (const [name, value] of Object.entries(env)) console.log(`export ${name}=${value}`)

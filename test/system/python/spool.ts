@@ -4,9 +4,9 @@ import { makeItem } from '../../../sdk/notarizer/items.ts'
 
 /*
  * spool.ts write DIR COUNT: writes a spool with a batch of COUNT records, as a killed process leaves it, and one
- * record below the first.
+ * record whose parent is the first record.
  *
- * spool.ts send DIR: sends a spool's records to TALLYSTICK_URL and prints the tags of the recorded ones.
+ * spool.ts send DIR: sends a spool's records to TALLYSTICK_URL, and prints the tags of the recorded ones.
  */
 const [what, directory, count] = process.argv.slice(2)
 const spool = await openSpool(directory!)

@@ -9,8 +9,8 @@ const run = promisify(execFile)
 const VERSIONS = ['3.11', '3.12', '3.13', '3.14']
 
 /**
- * Builds the wheel and the sdist, and installs each in an empty environment of every Python on this machine. There a
- * program runs, and mypy and pyright check it from outside. Prints which Pythons are missing.
+ * Builds the wheel and the sdist, and installs each in an empty environment of every Python on this machine. A
+ * program runs in each environment, and mypy and pyright check it from outside. Prints which Pythons are missing.
  */
 export async function tryWheels(
   source: string,
@@ -31,7 +31,7 @@ export async function tryWheels(
     const venv = join(dir, version)
     await must(python, ['-m', 'venv', venv])
     const inside = join(venv, 'bin', 'python')
-    // First the wheel without extras: the client needs none.
+    // The wheel is first installed without extras, because the client needs no extras.
     await must(inside, ['-m', 'pip', 'install', '--quiet', version === VERSIONS[0] ? sdist! : wheel!])
     await must(inside, [join(dir, 'outside', 'program.py')], env)
     await must(inside, ['-m', 'pip', 'install', '--quiet', `${wheel}[verify]`])
@@ -52,7 +52,7 @@ function findPython(version: string): string | null {
   return candidates.find((path) => spawnSync(path, ['--version']).status === 0) ?? null
 }
 
-/** Waits without blocking this process, which is the server. */
+/** Runs a program without blocking this process, because this process is also the server. */
 async function must(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<void> {
   await run(file, args, { env: { ...process.env, ...env, PYTHONPATH: '' } })
 }

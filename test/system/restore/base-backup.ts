@@ -6,7 +6,7 @@ import { resolveRunAs } from '../../../src/run/postgres/run-as.ts'
 
 /*
  * Makes a base backup as pg_basebackup does, with Postgres' low-level API (pg_backup_start, copy, pg_backup_stop).
- * The embedded Postgres lacks the tool, and another version's tool is incompatible.
+ * The embedded Postgres does not include pg_basebackup, and that of another version is incompatible.
  */
 
 /** Creates a folder that the server may write, and returns settings that archive its WAL there. */
@@ -21,15 +21,15 @@ export function makeArchive(dir: string): Record<string, string> {
 }
 
 /**
- * Returns settings with which a server that starts on a base backup recovers from an archive: to its end, or to a
- * time.
+ * Returns the settings with which a server that starts on a base backup recovers from an archive. `until`: the time
+ * to which it recovers; null: to the end.
  */
 export function recoverySettings(archive: string, until: Date | null): Record<string, string> {
   return {
     restore_command: `cp ${archive}/%f %p`,
     recovery_target_action: 'promote',
     ...(until && {
-      // This setting accepts no T and no Z.
+      // The setting accepts a time only without T and Z.
       recovery_target_time: `${until.toISOString().replace('T', ' ').replace('Z', '')}+00`,
     }),
   }
@@ -53,7 +53,10 @@ export async function takeBaseBackup(superuserUrl: string, cluster: string, to: 
   })
 }
 
-/** Files of a running server that a backup leaves out. Its WAL comes from the archive; the rest belongs to this run. */
+/**
+ * Files of a running server that a backup leaves out. The WAL comes from the archive; the other files belong only to
+ * the run.
+ */
 const OWN_FOLDERS = new Set([
   'pg_wal',
   'pg_replslot',
@@ -85,7 +88,7 @@ function makeEmpty(dir: string): void {
   giveToServer(dir)
 }
 
-/** A file may vanish while the server runs. The WAL then contains its removal. */
+/** Copies a file. The file may vanish while the server runs, because the WAL then contains its removal. */
 function copyFile(source: string, target: string): void {
   try {
     writeFileSync(target, readFileSync(source), { mode: lstatSync(source).mode & 0o777 })
@@ -96,14 +99,17 @@ function copyFile(source: string, target: string): void {
   giveToServer(target)
 }
 
-/** As root, Postgres runs as another user, and accepts only that user's files. */
+/**
+ * Makes the server's user the owner. If root runs this, Postgres runs as another user, and accepts only that user's
+ * files.
+ */
 function giveToServer(path: string): void {
   user ??= { runAs: resolveRunAs('/nonexistent', () => {}) }
   if (user.runAs) chownSync(path, user.runAs.uid, user.runAs.gid)
 }
 let user: { readonly runAs: ReturnType<typeof resolveRunAs> } | undefined
 
-/** Copies a base backup to where a new server starts. The original can be restored again. */
+/** Copies a base backup to the folder in which a new server starts. The backup can be restored again. */
 export function restoreBaseBackup(backup: string, passwords: string, dataDir: string): void {
   mkdirSync(dataDir, { mode: 0o711, recursive: true })
   cpSync(passwords, join(dataDir, 'passwords.json'))
@@ -112,7 +118,7 @@ export function restoreBaseBackup(backup: string, passwords: string, dataDir: st
 
 const ARCHIVED_MS_MAX = 30_000
 
-/** Closes the current WAL file, and returns when it is in the archive. */
+/** Closes the current WAL file. Resolves when the file is in the archive. */
 export async function archiveEverything(superuserUrl: string): Promise<void> {
   await withClient(superuserUrl, async (client) => {
     const { rows } = await client.query<{ segment: string }>(

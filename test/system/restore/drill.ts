@@ -2,8 +2,8 @@
  * npm run drill -- restore
  *
  * Backs up a deployment under load, loses it, and restores it to another server, twice: to the end of its archived
- * WAL, and to a time before that. Checks the statements of docs/operate/backup-and-archive.md about both. Exits with 1 if one
- * is false.
+ * WAL, and to an earlier time. Checks the statements of docs/operate/backup-and-archive.md about both restores. Exits
+ * with 1 if a statement is false.
  */
 import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ const LEDGERS = 3
 const CLIENTS = 12
 const LOAD_MS = 2_000
 
-/** What is left when the database's machine is gone. Each item is on another machine. */
+/** What remains when the database's machine is gone. Each item was stored on another machine. */
 type Left = {
   readonly dir: string
   readonly ledgers: readonly Ledger[]
@@ -84,7 +84,7 @@ async function loseDeployment(dir: string): Promise<Left> {
   }
 }
 
-/** Nothing is lost: every acknowledged record is there, every checkpoint holds, and work continues. */
+/** Asserts that nothing is lost: every acknowledged record exists, every checkpoint matches, and work continues. */
 async function restoreToTheEnd(left: Left): Promise<void> {
   const deployment = await startRestored(left, 'to-the-end', null)
   try {
@@ -111,7 +111,7 @@ async function restoreToTheEnd(left: Left): Promise<void> {
   }
 }
 
-/** The loss is visible to everybody, and nothing is appended before the operator has acknowledged it. */
+/** Asserts that everybody can see the loss, and that nothing is appended before the operator has acknowledged it. */
 async function restoreToEarlier(left: Left): Promise<void> {
   const deployment = await startRestored(left, 'earlier', left.earlier)
   try {
@@ -145,7 +145,7 @@ async function restoreToEarlier(left: Left): Promise<void> {
   }
 }
 
-/** Starts only Postgres, on a new server, with the checkpoints that were stored elsewhere. */
+/** Starts only Postgres, on a new server. The checkpoints are those that were stored elsewhere. */
 async function startRestored(left: Left, name: string, until: Date | null): Promise<Deployment> {
   const dir = join(left.dir, name)
   const beganAt = performance.now()

@@ -6,11 +6,13 @@ import { runAlone } from '../../helpers/run-command.ts'
 import { runCommand } from '../../helpers/run-script.ts'
 import { type Ledger, OPERATOR_KEY } from '../deployment/deployment.ts'
 
-/* Actions of an operator, an agent and an auditor around a restore, with their own commands and routes. */
+/*
+ * Actions of an operator, an agent and an auditor before and after a restore. They use their own commands and routes.
+ */
 
 const KEPT_MS_MAX = 20_000
 
-/** Returns when the worker has stored a checkpoint of all entries in each ledger. */
+/** Resolves when the worker has stored a checkpoint of all entries in each ledger. */
 export async function untilKept(dir: string, sizes: ReadonlyMap<string, number>): Promise<void> {
   const giveUpAt = Date.now() + KEPT_MS_MAX
   for (;;) {
@@ -23,7 +25,7 @@ export async function untilKept(dir: string, sizes: ReadonlyMap<string, number>)
   }
 }
 
-/** Stores checkpoints as an outsider does. Returns the file of each ledger. */
+/** Stores checkpoints as an outsider does. Returns the file for each ledger. */
 export async function keepOutside(
   url: string,
   ledgers: readonly Ledger[],
@@ -42,7 +44,6 @@ export async function keepOutside(
   return files
 }
 
-/** Returns the last line of `tallystick verify` with the outsider's checkpoint. */
 export async function verifyAgainst(
   ownerUrl: string,
   ledger: string,
@@ -53,7 +54,7 @@ export async function verifyAgainst(
   return stdout
 }
 
-/** `kept`: null if the operator forgets the option. */
+/** Runs the check after a restore. `kept`: folder of the checkpoints; null: the operator forgets the option. */
 export async function restoreCheck(
   ownerUrl: string,
   kept: string | null,

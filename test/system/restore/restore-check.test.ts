@@ -35,7 +35,7 @@ test('restore-check fails where a ledger is shorter than its checkpoint, where o
   const nothing = await check(app, temporaryDirInMemory())
   assert.equal(nothing.code, 1)
   assert.match(nothing.output, /RESTORE_FAILED .*unkept=1 .*has no checkpoint of any of these ledgers/)
-  // A ledger's note under the name of a ledger that this database never had.
+  // The copy is named after a ledger that this database never had.
   cpSync(join(kept, `${app.ledger.ledger.id}.note`), join(kept, `${gone}.note`))
   assert.match(
     (await check(app, kept)).output,

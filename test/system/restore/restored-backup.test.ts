@@ -38,7 +38,7 @@ test('an older backup of the whole cluster, restored under a running server and 
   copyFolder(backup, cluster)
   await deployment.startPostgres()
   await until('the worker has closed the ledger', async () => {
-    await notarize(deployment, ledger) // a client that continues meanwhile
+    await notarize(deployment, ledger)
     return (await operator(deployment, ledger)).status === 200
   })
   const found = (await entriesOf(deployment, ledger)).length
@@ -61,7 +61,7 @@ test('an older backup of the whole cluster, restored under a running server and 
   assert.ok(notes.some((name) => name.startsWith(`${ledger.ledger}.${size}-`)))
 })
 
-/** Copies with owner and modes: the files belong to another user if root runs the tests. */
+/** Copies a folder with owner and modes, because its files belong to another user if root runs the tests. */
 function copyFolder(from: string, to: string): void {
   execFileSync('cp', ['-a', from, to])
 }

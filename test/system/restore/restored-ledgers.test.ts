@@ -112,7 +112,7 @@ test('once it is acknowledged, checkpoints go on, and the old one stays beside t
   await publishCheckpoints(worker)
   assert.equal((await readdir(worker.notesDir)).length, 1, 'at most one checkpoint a second')
   await makeOlder(app)
-  // A restarted worker reaches the same result.
+  // A restarted worker must reach the same result.
   const next = await makeRestoreWorker(t, app, join(worker.notesDir, '..'))
   await next.restored.checkAll()
   await publishCheckpoints(next)
@@ -171,7 +171,8 @@ test('an acknowledgement that is put there once more is none, though it is signe
     await worker.restored.step()
     assertProblem(await post(app), 503, 'ledger_closed')
   }
-  // Restored again to the acknowledged state, with another lost checkpoint. Then to another state, with the same one.
+  // The ledger is restored to the acknowledged state again, with another lost checkpoint. Then it is restored to
+  // another state, with the same checkpoint.
   await restoreTo(app, 3)
   await keepUnknown(worker, app.ledger, 11)
   await putOnceMore()
@@ -183,7 +184,7 @@ test('an acknowledgement that is put there once more is none, though it is signe
 test('an acknowledgement of another checkpoint is none for this one', async (t) => {
   const { app, worker } = await setUp(t)
   await keepUnknown(worker, app.ledger, 10)
-  // Another worker, with notes in another folder, has seen less.
+  // Another worker has another folder of notes, with a smaller checkpoint.
   const other = await makeRestoreWorker(t, app)
   const chain = await keepUnknown(other, app.ledger, 9)
   await other.restored.step()
@@ -209,7 +210,7 @@ test('two workers that find it at once close it once, and an acknowledgement mea
   await Promise.all(workers.map(({ restored }) => restored.checkAll()))
   assert.equal((await app.sql('select from tallystick.ledger_closures')).length, 1)
   await acknowledge(app, 10, chain)
-  // A call of a worker that had read before the acknowledgement.
+  // This call comes from a worker that had read before the acknowledgement.
   const [{ closed }] = (
     await worker.pool.query(
       'select tallystick.close_restored_ledgers(array(select ledger_id from tallystick.ledgers), array[10], $1, array[null]::bigint[]) as closed',
@@ -382,8 +383,8 @@ async function acknowledge(app: TestApp, size: number, chain: string): Promise<v
 type SignedRow = { envelope: Buffer; leaf: Buffer; recorded_at: Date }
 
 /**
- * Forges an acknowledgement as a thief of the API's login: an entry of the right kind, in an envelope that is
- * unsigned or copied.
+ * Forges an acknowledgement as a thief of the API's login. The entry has the right kind, but its envelope is unsigned
+ * or copied.
  */
 async function forgeAcknowledgement(
   app: TestApp,

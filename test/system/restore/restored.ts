@@ -8,7 +8,7 @@ import { makePublisher, type Publisher } from '../../helpers/publisher.ts'
 
 export type RestoreWorker = Publisher & { readonly restored: RestoredLedgers; readonly notesDir: string }
 
-/** Returns the dependencies of the worker's followers. Its data is in its own folder. */
+/** Returns the dependencies of the worker's followers. The worker's data is in a separate folder. */
 export async function makeRestoreWorker(t: Test, app: TestApp, dir = temporaryDir()): Promise<RestoreWorker> {
   const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(() => pool.end())

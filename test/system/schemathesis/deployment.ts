@@ -10,7 +10,7 @@ export type Fuzzed = {
   close(): Promise<void>
 }
 
-/** Starts a server and a worker on a Postgres of their own, with two ledgers that contain a little of everything. */
+/** Starts a server and a worker on their own Postgres. Their two ledgers contain entries of many kinds. */
 export async function startFuzzed(): Promise<Fuzzed> {
   const deployment = await startHere()
   const { url, operatorKey } = deployment

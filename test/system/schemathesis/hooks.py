@@ -3,7 +3,7 @@
 import schemathesis
 from hypothesis import strategies
 
-TAG_18 = b"\xd2\x84"  # COSE_Sign1, and the start of its array of four (RFC 9052, section 4.2)
+TAG_18 = b"\xd2\x84"  # Tag of COSE_Sign1, and the start of its array of four (RFC 9052, section 4.2).
 
 schemathesis.openapi.media_type(
     "application/cose",

@@ -1,9 +1,9 @@
 /*
  * npm run drill -- schemathesis [options of `schemathesis run`]
  *
- * Sends valid and invalid requests, by /openapi.json, to a running server, and checks every answer against the
- * document. It uses a ledger's key and the operator's. Schemathesis is Python: it is installed once, into an ignored
- * folder, in the versions that requirements.txt pins.
+ * Sends valid and invalid requests, made from /openapi.json, to a running server. Checks every answer against that
+ * document. Uses a ledger's key and the operator's key. Schemathesis is a Python program. It is installed once, into
+ * an ignored folder, in the versions that requirements.txt pins.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -19,15 +19,15 @@ type OpenApi = {
   >
 }
 
-/** Examples per operation and phase. With all phases a run takes about two minutes on two cores. */
+/** Number of examples per operation and phase. With all phases a run takes about two minutes on two cores. */
 const EXAMPLES_MAX = 25
-/** A read that waits for a checkpoint answers after ten seconds at most. */
+/** Maximum time of an answer. A read that waits for a checkpoint answers after ten seconds at most. */
 const ANSWER_SECONDS_MAX = RECEIPT_WAIT_SECONDS_MAX + 10
 
 const FAULTS = /^=+ (?:ERRORS|FAILURES) =+$[\s\S]*?(?=^=+ (?:WARNINGS|SUMMARY) =+$)/m
 const TOLD_LINES_MAX = 60
 
-/** These can invalidate the key itself, so that all later requests would get 401. */
+/** These operations can invalidate the key itself, so that all later requests would get 401. */
 const ENDING = ['postAgentsByIdDisable', 'postKeysByIdRevoke', 'postKeysByIdRotate', 'putKeysByIdRateLimit']
 
 const schemathesis = installPythonTool('schemathesis', join(import.meta.dirname, 'requirements.txt'))
@@ -44,7 +44,8 @@ try {
     await run(fuzzed.otherLedgerKey, ending),
     await run(fuzzed.operatorKey, operator),
   ]
-  // The end of CI's output may be all that is seen, and by then a later run has passed.
+  // The faults are printed again at the end, because a reader may see only the end of CI's output, where a later run
+  // has passed.
   const told = runs.map(({ output }) => FAULTS.exec(output)?.[0] ?? '').join('')
   if (told !== '') console.log(told.split('\n').slice(0, TOLD_LINES_MAX).join('\n'))
   process.exitCode = Math.max(...runs.map(({ code }) => code))
@@ -52,7 +53,7 @@ try {
   await fuzzed.close()
 }
 
-/** Lists operations by the key that they need. Those without a key run with the ledger's. */
+/** Lists operations by the key that they need. Operations without a key are run with the ledger's key. */
 async function listOperations(): Promise<{ operator: string[]; ledger: string[] }> {
   const { paths } = (await (await fetch(`${fuzzed.url}/openapi.json`)).json()) as OpenApi
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))

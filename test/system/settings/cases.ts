@@ -2,12 +2,12 @@
 export type Case = {
   readonly name: string
   /**
-   * `database`, `role` (of servers): by SQL's `set`. `file`: for the whole server. `environment`: for our process.
-   * `encoding`: of the database.
+   * How the setting is made. `database` or `role` (of the servers): SQL's `set`. `file`: for the whole server.
+   * `environment`: of our process. `encoding`: of the database.
    */
   readonly by: 'database' | 'role' | 'file' | 'environment' | 'encoding'
   readonly settings: Readonly<Record<string, string>>
-  /** Text that a refusal must contain; null: it must work. */
+  /** Text that the refusal must contain; null: the setting must work. */
   readonly refused: RegExp | null
   /** Major version of Postgres that introduced the setting. */
   readonly since?: number
@@ -25,7 +25,7 @@ const refused = (by: Case['by'], name: string, value: string, more: Partial<Case
   works(by, name, value, { refused: new RegExp(`${name} = ${value}: `), ...more })
 
 export const CASES: readonly Case[] = [
-  // Durability and the basis of the chain.
+  // Settings of durability, on which the chain depends.
   works('database', 'synchronous_commit', 'off', { isQuick: true }),
   works('database', 'synchronous_commit', 'local'),
   works('database', 'synchronous_commit', 'remote_write'),
@@ -45,13 +45,12 @@ export const CASES: readonly Case[] = [
   refused('encoding', 'server_encoding', 'SQL_ASCII'),
   works('database', 'default_transaction_read_only', 'on', { refused: /read-only|503/, isQuick: true }),
   works('role', 'default_transaction_read_only', 'on', { refused: /read-only|503/ }),
-  // Timeouts.
   works('database', 'statement_timeout', '2ms', { isQuick: true }),
   works('database', 'lock_timeout', '1ms'),
   works('database', 'idle_in_transaction_session_timeout', '2ms'),
   works('database', 'idle_session_timeout', '2s'),
   works('database', 'transaction_timeout', '2ms', { since: 17, isQuick: true }),
-  // Text and values.
+  // Settings of text and values.
   works('database', 'standard_conforming_strings', 'off', { isQuick: true }),
   works('database', 'bytea_output', 'escape'),
   works('database', 'datestyle', 'SQL, DMY'),
@@ -64,7 +63,7 @@ export const CASES: readonly Case[] = [
   works('database', 'transform_null_equals', 'on'),
   works('database', 'quote_all_identifiers', 'on'),
   works('database', 'escape_string_warning', 'off'),
-  // Transactions, names, functions, plans.
+  // Settings of transactions, names, functions and plans.
   works('database', 'default_transaction_isolation', 'serializable', { isQuick: true }),
   works('database', 'default_transaction_isolation', 'repeatable read'),
   works('database', 'default_transaction_deferrable', 'on'),
@@ -78,7 +77,7 @@ export const CASES: readonly Case[] = [
   works('database', 'jit_above_cost', '0'),
   works('database', 'work_mem', '64kB'),
   works('database', 'event_triggers', 'off', { since: 17 }),
-  // The server.
+  // Settings of the server.
   works('file', 'wal_level', 'minimal', { settings: { wal_level: 'minimal', max_wal_senders: '0' } }),
   works('file', 'wal_compression', 'on'),
   works('file', 'commit_delay', '1000', { settings: { commit_delay: '1000', commit_siblings: '1' } }),

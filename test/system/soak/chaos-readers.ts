@@ -9,9 +9,9 @@ import { Abandoned, persist } from '../faults/persist.ts'
 
 export type ReaderPlan = {
   readonly urls: readonly string[]
-  /** Ledger of the readers' own records. It has no other writers. */
+  /** Ledger with the readers' own records. Only the readers write to it. */
   readonly own: Ledger
-  /** Ledgers with other writers, in which the readers list, search and follow. */
+  /** Ledgers of other writers, which the readers list, search and follow. */
   readonly others: readonly Ledger[]
   readonly readers: number
   readonly pauseMsMax: number
@@ -32,7 +32,9 @@ type State = {
   abandoned: boolean
 }
 
-/** Limits for waits, so that a hang fails. Killed processes take half a minute to come back on a busy machine. */
+/**
+ * Limits of waits, so that a hang fails the test. On a busy machine killed processes take half a minute to come back.
+ */
 const ANSWER_MS_MAX = 300_000
 const CHECKPOINT_MS_MAX = 600_000
 const PAGE = 20
@@ -40,9 +42,9 @@ const ERASED_EVERY = 3
 const EXPORTED_EVERY = 25
 
 /**
- * Starts clients that write a record, get it, find it in a list and a search, verify its proof and its receipt, and
- * erase every third one. From time to time they export their ledger, and read the records and events of others. Each
- * answer is checked.
+ * Starts clients that write a record, get it, find it in a list and a search, and verify its proof and its receipt.
+ * They erase every third record. From time to time they export their ledger, and read the records and events of other
+ * ledgers. Each answer is checked.
  */
 export async function startReaders(plan: ReaderPlan): Promise<RunningReaders> {
   const known = { plan, noteKey: '', done: {}, erased: new Set<string>(), requests: 0 }
@@ -100,7 +102,7 @@ async function erase(state: State, id: string): Promise<void> {
   assert.equal(payload, null, `${id} was erased, and is shown`)
 }
 
-/** Repeats an export that is cut off. One that ends well is complete. */
+/** Exports the ledger. An export that is cut off is repeated. An export that ends without error must be complete. */
 async function exportAll(state: State): Promise<void> {
   const lines = (await ask(state, state.plan.own, 'export', '/v1/export')).text().trimEnd().split('\n')
   for (const line of lines) JSON.parse(line)
@@ -110,7 +112,7 @@ async function exportAll(state: State): Promise<void> {
 type Asked = {
   readonly method?: 'POST' | 'DELETE'
   readonly body?: object
-  /** Code of a temporary 409. */
+  /** Code of a 409 that is only temporary. */
   readonly until?: string
 }
 

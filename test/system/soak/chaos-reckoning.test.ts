@@ -77,7 +77,7 @@ test('memory is held to a size in any run, and to its growth in one that is long
     'memory of API: 50 → 75 MiB live, 260 MiB at most',
   ])
   assert.deepEqual(faultsOf({ minutes: 11 }), [])
-  // Only this is known of a Postgres.
+  // Without live memory, as for a Postgres, only resident memory is judged.
   assert.deepEqual(faultsOf({ minutes: 11, live: null }), ['memory of API: 40.0 % more, 260 MiB at most'])
   assert.deepEqual(faultsOf({ resident: { ...API!.resident, max: 2_000 } }), [
     'memory of API: 50 → 56 MiB live, 2000 MiB at most',

@@ -19,18 +19,21 @@ import { reconcileAll } from './federation-lifecycle.ts'
 import type { Memory } from './memory-watch.ts'
 
 /**
- * Limit of a process's growth in the calm phase, if that was long enough. It is about live memory, because V8
- * collects garbage late while there is room. Known statements take 32 MiB when their cache is full. At these rates
- * some processes still fill it after an hour: 10 MiB in 15 minutes were seen. A leak of 90 bytes a record exceeds the
- * limit; the leak that was found grew by 14 MiB a minute.
+ * Limit of a process's growth in the calm phase, if that phase was long enough. The limit is about live memory,
+ * because V8 collects garbage late while there is room. Some growth is normal: known statements take 32 MiB when
+ * their cache is full, and at these rates some processes still fill it after an hour, by up to 10 MiB in 15 minutes.
+ * A leak of 90 bytes a record exceeds the limit. The leak that was found grew by 14 MiB a minute.
  */
 const LIVE_GROWTH_MIB_MAX = 24
-/** For a Postgres: the private memory of its backends. */
+/** Limit for a Postgres. It is about the private memory of the backends. */
 const RESIDENT_GROWTH_PERCENT_MAX = 10
 const GROWTH_JUDGED_FROM_MINUTES = 10
-/** In any run: the container for whose heap `HEAP_MIB_MAX` is (docs/operate/image.md). */
+/**
+ * Limit of resident memory in any run. It is the size of the container for which `HEAP_MIB_MAX` was chosen
+ * (docs/operate/image.md).
+ */
 const RESIDENT_MIB_MAX = 1_024
-/** If no payload was erased for this long, the remaining ones stay. */
+/** If no payload was erased for this long, the remaining payloads count as not erased. */
 const ERASED_QUIET_MS_MAX = 60_000
 const ERASED_LOOK_EVERY_MS = 500
 
@@ -38,7 +41,7 @@ export type ChaosEvidence = {
   readonly dir: string
   readonly home: Deployment
   readonly guest: Deployment
-  /** Ledgers with a journal of acknowledged records: those of the clients, and that of the readers. */
+  /** Ledgers with a journal of acknowledged records: the clients' ledgers and the readers' ledger. */
   readonly journaled: readonly Ledger[]
   readonly gated: readonly Ledger[]
   readonly read: Ledger
@@ -58,12 +61,13 @@ export type ChaosReckoning = {
   readonly unerased: number
   readonly entries: number
   readonly memory: Memory
-  /** Controls that should have found something, but did not. */
+  /** Checks that failed to find a fault that was made on purpose. */
   readonly blind: readonly string[]
 }
 
 /**
- * Waits until all work in progress has ended. Then compares the promises to clients with the contents of the ledgers.
+ * Waits until all work in progress has ended. Then compares what clients were promised with the contents of the
+ * ledgers.
  */
 export async function reckonChaos(evidence: ChaosEvidence): Promise<ChaosReckoning> {
   const { dir, home, guest, journaled, gated, read, federated, listeners, peerings, memory } = evidence
@@ -75,7 +79,7 @@ export async function reckonChaos(evidence: ChaosEvidence): Promise<ChaosReckoni
   for (const { ledger } of [...gated, read, { ledger: federated.home }])
     entries += await checkLedger(home.ownerUrl, ledger)
   entries += await checkLedger(guest.ownerUrl, federated.guest)
-  // Each record's steps must lead from its creation to its state, by the table of transitions.
+  // The steps of each record must lead from its creation to its state, by the table of transitions.
   await withPatientClient(home.superuserUrl, async (client) => {
     for (const { ledger } of gated) await checkRows(client, parseId('led', ledger))
   })
@@ -125,7 +129,8 @@ async function countUnerased({ home, read, erased }: ChaosEvidence): Promise<num
 }
 
 /**
- * Runs the same checks on evidence with one error. The last control deletes a record from the database, permanently.
+ * Runs the same checks on evidence with one error each, and returns the checks that do not find it. The last error is
+ * a record that is deleted from the database permanently.
  */
 async function findBlind(
   { home, journaled, listeners }: ChaosEvidence,

@@ -25,32 +25,37 @@ import { slowFsync } from './slow-fsync.ts'
 export type ChaosPlan = { readonly durationMs: number; readonly seed: number }
 
 /**
- * Rates that leave two cores time for faults: a third of their capacity. The longest pauses are between two requests
- * of a client.
+ * Load of the clients. It takes a third of what two cores can do, so that there is time for faults. `pauseMsMax`:
+ * longest pause between two requests of a client.
  */
 const RECORD_CLIENTS = { clients: 16, pauseMsMax: 1_000 }
 const GATED_CLIENTS = { clients: 8, persistMs: 300_000, withOtherEnds: true }
 const READERS = { readers: 4, pauseMsMax: 2_000 }
 const FEDERATION_CLIENTS = 1
 const PEER_FAULTS = { share: 0.1, msMax: 1_000 }
-/** Senders wait up to five minutes after failures, and on a busy machine one fault follows the other. */
+/**
+ * Senders are made to retry at this interval. By themselves they wait up to five minutes after failures, and on a
+ * busy machine the next fault comes before that.
+ */
 const HURRY_EVERY_MS = 15_000
 const PAUSE_MS = { min: 500, max: 4_000 }
 /**
- * MiB: Node's heap in a container of 1 GiB (docs/operate/image.md). On a larger machine Node would keep gigabytes of garbage.
+ * Node's heap in MiB, as in a container of 1 GiB (docs/operate/image.md). With the default of a larger machine, Node
+ * would not collect gigabytes of garbage.
  */
 const HEAP_MIB_MAX = 560
 const NODE_OPTIONS = `--max-old-space-size=${HEAP_MIB_MAX} ${INSPECTABLE}`
 /**
- * The last phase has no kills: growing memory shows only in a process that lives on. It starts with a warm-up. At
- * these rates known statements (src/signing/known-statements.ts) take 18 minutes to fill their 8 MiB.
+ * The last phase has no kills, because growing memory shows only in a process that keeps running. The phase starts
+ * with a warm-up: at these rates known statements (src/signing/known-statements.ts) take 18 minutes to fill their 8
+ * MiB.
  */
 const CALM_SHARE = 1 / 2
 const WARM_UP_SHARE = 1 / 4
 
 /**
  * Runs all workloads at once, on two API processes, two workers and one Postgres, with a second deployment as their
- * peer. All kinds of faults occur meanwhile. Prints its findings, and returns the faults that the plan did not cause.
+ * peer. Meanwhile all kinds of faults occur. Prints its findings. Returns the faults that the plan did not cause.
  */
 export async function runChaos(plan: ChaosPlan): Promise<readonly string[]> {
   console.log(`chaos: ${plan.durationMs / 1_000} s, seed ${plan.seed}`)
@@ -105,7 +110,7 @@ async function run(t: Ends, { durationMs, seed }: ChaosPlan): Promise<readonly s
   }
   // A failed client ends the run immediately.
   const failure = Promise.all(workloads.map((workload) => workload.ended()))
-  failure.catch(() => {}) // reported below
+  failure.catch(() => {}) // The error is reported below.
   const calmAt = performance.now() + durationMs * (1 - CALM_SHARE)
   const turns = { kinds: 'all', untilMs: calmAt, pauseMs: PAUSE_MS } as const
   const suffered = await unless(failure, sufferInTurn(scene, turns))
@@ -142,7 +147,7 @@ async function run(t: Ends, { durationMs, seed }: ChaosPlan): Promise<readonly s
 
 /** Returns the work's result, or rejects if `failure` rejects first. */
 export async function unless<T>(failure: Promise<unknown>, work: Promise<T>): Promise<T> {
-  work.catch(() => {}) // it fails too when everything is stopped
+  work.catch(() => {}) // The work also fails when everything is stopped, so its error is ignored.
   await Promise.race([work, failure])
   return work
 }
@@ -186,7 +191,7 @@ async function startDeployments(t: Ends, seed: number) {
   return { dir, home, guest, proxy: proxy!, peerProxies, hasSlowDisk: postgresEnv !== null }
 }
 
-/** Causes gentle faults only, and measures each process's memory meanwhile. */
+/** Causes only gentle faults, and measures each process's memory meanwhile. */
 async function liveOn(scene: ChaosScene, durationMs: number) {
   const { home, guest } = scene
   const processes = {
@@ -232,7 +237,7 @@ function strangeAnswers(attempts: Readonly<Record<string, number>>): string[] {
   return strange.map((label) => `${attempts[label]} requests ended with ${label}`)
 }
 
-/** A queue that was never full shows nothing. */
+/** Returns what was not tried: without a refused request, a full queue was not tested. */
 function untried({ burstAttempts }: ChaosScene): string[] {
   return burstAttempts[OVERLOADED]
     ? []

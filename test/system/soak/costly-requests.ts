@@ -34,7 +34,7 @@ export const COSTLY_TYPES = [
   },
 ]
 
-/** A definition that is as costly to compile as possible, another one each time. */
+/** Returns a definition that is as costly to compile as possible. Each `n` gives another definition. */
 function costlyDefinition(n: number) {
   const patterns = Array.from({ length: 60 }, (_, i) => [
     `[\\p{L}\\P{Lu}]{${i}}(?:[^a-z]?){${(n % 300) + 100}}`,
@@ -43,12 +43,15 @@ function costlyDefinition(n: number) {
   return { name: 'new', version: 1, payloadSchema: { patternProperties: Object.fromEntries(patterns) } }
 }
 
-/** Returns documents of 60 KB, which any client may send. */
+/** Returns a request with a document of 60 KB, which any client may send. */
 export function plainRequest(n: number): CostlyRequest {
   return { path: '/v1/records', body: { type: 'generic/1', payload: n % 2 ? LARGE.list : LARGE.text } }
 }
 
-/** Returns requests that notarize with such types, and have new ones compiled all the time. */
+/**
+ * Returns a function that makes requests. Some notarize with costly types, others make the server compile a new
+ * definition.
+ */
 export function hostileRequest({ list, text }: Documents): (n: number) => CostlyRequest {
   return (n) => {
     if (n % 3 === 0) return { path: '/v1/types/preview', body: costlyDefinition(n) }

@@ -10,7 +10,7 @@ import { checkLedger } from '../faults/ledger-contents.ts'
 
 export type LifecyclePlan = {
   readonly organisations: 2 | 3
-  /** Clients of each side that works for another. */
+  /** Number of clients for each side that performs records of another. */
   readonly clients: number
   readonly records: number
 }
@@ -25,8 +25,8 @@ export type LifecycleOutcome = {
 }
 
 /**
- * Runs organisations that all peer and share records with all kinds of ends. Then each pair is reconciled offline, by
- * exports and the kids of public keys alone.
+ * Runs organisations that all have peerings and share records, which end in all ways. Then reconciles each pair
+ * offline. It uses only the exports and the kids of public keys.
  */
 export async function liveFederation(dir: string, plan: LifecyclePlan): Promise<LifecycleOutcome> {
   const cleanups: (() => Promise<void>)[] = []
@@ -57,7 +57,7 @@ async function live(t: Ends, dir: string, plan: LifecyclePlan): Promise<Lifecycl
   return { reckoning, entries, ends: clients.ends, reconciled: await reconcileAll(dir, peerings), livedMs }
 }
 
-/** Reconciles each pair. The exports are enough: the servers could be gone by then. */
+/** Reconciles each pair of ledgers from their exports. The servers are not needed. */
 export async function reconcileAll(dir: string, peerings: readonly Peering[]): Promise<string[]> {
   const files = new Map<Member, string>()
   for (const side of new Set(peerings.flatMap(({ sides }) => sides))) {
@@ -78,7 +78,7 @@ export async function reconcileAll(dir: string, peerings: readonly Peering[]): P
   return said
 }
 
-/** Kid of the other side, from the handshake. */
+/** Returns the kid of the other side's key, from the handshake. */
 async function firstKid(side: Member, peer: string): Promise<string> {
   return (await side.ask('GET', `/v1/peers/${peer}`)).remote.envelopeKey.kid
 }
@@ -90,7 +90,7 @@ export function formatLifecycle({ entries, ends, reconciled, livedMs }: Lifecycl
   )
 }
 
-/** Throws unless every record is in both chains exactly once, with equal contents. */
+/** Throws unless every record is in both chains exactly once, with the same content. */
 export function requireReconciled(
   { reckoning, ends, reconciled }: LifecycleOutcome,
   { records }: LifecyclePlan,

@@ -25,7 +25,7 @@ export type HostileEndpoints = {
   stop(): void
 }
 
-/** Starts them in a separate process, because their behaviour costs CPU too. */
+/** Starts the endpoints in a separate process, because their behaviour costs CPU too. */
 export async function startHostileEndpoints(): Promise<HostileEndpoints> {
   const child = fork(new URL(import.meta.url), ['hostile-endpoints'], { execArgv: [] })
   const [port] = (await once(child, 'message')) as [number]
@@ -40,7 +40,6 @@ export async function startHostileEndpoints(): Promise<HostileEndpoints> {
   }
 }
 
-/** Sends one byte after another until the connection closes. */
 function drip(socket: Socket, head: string, byte: string): void {
   socket.write(head)
   const timer = setInterval(() => socket.write(byte), DRIP_EVERY_MS)
@@ -65,7 +64,7 @@ if (process.argv[2] === 'hostile-endpoints' && process.send) {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
     socket.on('data', (chunk) => {
-      // The rest of a request may come in another chunk than its head.
+      // A chunk without a path is the rest of a request whose head came in an earlier chunk.
       const path = /^POST \/(\S+) /.exec(chunk.toString('latin1'))?.[1]
       if (path === undefined) return
       counts[path] = (counts[path] ?? 0) + 1

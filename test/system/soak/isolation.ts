@@ -17,7 +17,7 @@ import {
 import { formatLatency, measureBusyPercent, planLoad, requireClean } from './load-on.ts'
 
 const PROBES_PER_SECOND = 100
-/** Beside each neighbour, the ledger's p99 must stay below this multiple of its p99 alone. */
+/** Next to each neighbour, the ledger's p99 must stay below this multiple of the p99 that it has alone. */
 const RATIO_MAX = 2
 const LEAD_MS = 1_000
 const BATCH_ITEMS = 2_000
@@ -32,8 +32,9 @@ export type IsolationPlan = {
 type Neighbour = (until: AbortSignal) => Promise<string>
 
 /**
- * Runs one server. A probe notarizes in a quiet ledger at a low constant rate, with latencies counted from when each
- * record was due. It runs first alone, then beside another ledger that does one thing as fast as possible.
+ * Runs one server. A client notarizes in a quiet ledger at a low constant rate. Latencies count from the time when
+ * each record was due. The client first runs alone, then next to another ledger that does one thing as fast as
+ * possible.
  */
 export async function isolation({ records, probeMs, only }: IsolationPlan): Promise<void> {
   console.log(`isolation: the machine is ${await measureBusyPercent()} % busy before it begins`)
@@ -94,7 +95,7 @@ async function load(
   return `${Math.round(result.itemsPerSecond)} records/s, ${formatLatency(result.latency)}`
 }
 
-/** Runs clients that work one request after another. Returns the count of each status. */
+/** Runs clients that send one request after another. Returns the number of answers with each status. */
 async function clients(
   count: number,
   until: AbortSignal,
@@ -111,7 +112,7 @@ async function clients(
   return JSON.stringify(statuses)
 }
 
-/** The generator shares the server's cores, so repeated bodies are serialized once. */
+/** Serialized bodies. The load generator shares the server's cores, so a repeated body is serialized only once. */
 const texts = new WeakMap<object, string>()
 
 function send(url: string, ledger: Ledger, { path, body }: CostlyRequest): Promise<number> {
@@ -122,7 +123,7 @@ function send(url: string, ledger: Ledger, { path, body }: CostlyRequest): Promi
 
 const agent = new Agent({ keepAlive: true })
 
-/** Resolves with the status when the whole answer has arrived, or the signal aborts. */
+/** Resolves with the status when the whole answer has arrived. Also ends when the signal aborts. */
 function ask(url: string, { bearer }: Ledger, body: string | null, until?: AbortSignal): Promise<number> {
   const headers = { authorization: `Bearer ${bearer}`, ...(body && { 'content-type': 'application/json' }) }
   return new Promise((resolve, reject) => {

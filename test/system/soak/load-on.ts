@@ -12,7 +12,7 @@ type LoadShape = {
   readonly seed: number
 }
 
-/** Plans single records of about 400 bytes, sent from a separate process. */
+/** Plans a load of single records of about 400 bytes, which a separate process sends. */
 export function planLoad(urls: readonly string[], ledgers: readonly Ledger[], shape: LoadShape): LoadPlan {
   return {
     targets: urls.map((url) => ({ host: '127.0.0.1', port: Number(new URL(url).port) })),
@@ -47,7 +47,7 @@ export function requireClean(name: string, load: LoadResult): void {
   }
 }
 
-/** Returns the load of all cores before a run, in percent: a busy machine affects the measurement. */
+/** Returns the load of all cores before a run, in percent, because a busy machine affects the measurement. */
 export async function measureBusyPercent(): Promise<number> {
   const before = readCpuTimes()
   await sleep(1_000)

@@ -6,21 +6,26 @@ import type { Inspector } from '../deployment/inspector.ts'
 import { childrenOf } from '../deployment/processes.ts'
 
 const SAMPLE_EVERY_MS = 1_000
-/** Live memory is measured this often at each end. The minimum counts, because requests are in progress meanwhile. */
+/**
+ * Number of measurements of live memory at each end. The minimum counts, because requests are in progress meanwhile.
+ */
 const LIVE_LOOKS = 5
 const LIVE_LOOK_EVERY_MS = 3_000
 
 export type ProcessMemory = {
   /** Time between the two measurements. */
   readonly minutes: number
-  /** Resident memory by the kernel, uncollected garbage included. MiB over minutes. */
+  /** Resident memory as the kernel counts it, garbage included: the growth in MiB over minutes. */
   readonly resident: Growth
-  /** MiB at both ends, after a garbage collection. null: a Postgres, with all its backends. */
+  /**
+   * Live memory in MiB at both ends, after a garbage collection; null: the process is a Postgres with all its
+   * backends.
+   */
   readonly live: { readonly first: number; readonly last: number } | null
 }
 export type Memory = Readonly<Record<string, ProcessMemory>>
 
-/** Watches memory while `work` runs. The processes MUST live until it ends. */
+/** Watches memory while `work` runs. The processes must not end before `work` does. */
 export async function watchMemory(
   processes: Readonly<Record<string, Inspector>>,
   postmasters: Readonly<Record<string, number>>,
@@ -72,8 +77,8 @@ function watchResident(
 }
 
 /**
- * Returns private memory only: Postgres' backends share their buffers, and each counts those that it has touched. 0:
- * the process has ended.
+ * Returns the private memory of a process; 0: the process has ended. Shared memory is left out, because Postgres'
+ * backends share their buffers and each counts the buffers that it has used.
  */
 function anonymousMiB(pid: number): number {
   try {

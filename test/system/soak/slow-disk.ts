@@ -9,14 +9,14 @@ import { SLOW_FSYNC_US, slowFsync } from './slow-fsync.ts'
 
 type Plan = {
   readonly name: string
-  /** Numbers of ledgers, one run each. The ledgers are written to round-robin. */
+  /** Number of ledgers in each run. Records are written to them round-robin. */
   readonly ledgers: readonly number[]
   readonly durationMs: number
 }
 
 /**
- * Measures rate and latency on this disk, and with 2 ms added to each flush, as on network storage. Closed loop,
- * single records.
+ * Measures rate and latency on this disk, and again with 2 ms added to each flush, as on network storage. The load is
+ * a closed loop of single records.
  */
 export async function compareDisks(plan: Plan): Promise<void> {
   console.log(`${plan.name}: the machine is ${await measureBusyPercent()} % busy before it begins`)

@@ -1,6 +1,6 @@
 /*
- * Preloaded into Postgres, makes this machine's disk as slow as network storage. Each fsync and fdatasync takes longer by
- * at least the microseconds in the file SLOW_FSYNC_FILE at that moment.
+ * A library that is preloaded into Postgres. It makes this machine's disk as slow as network storage: each fsync and
+ * fdatasync takes longer, by at least the number of microseconds that is in the file SLOW_FSYNC_FILE at that moment.
  *
  * cc -shared -fPIC -o slow-fsync.so slow-fsync.c -ldl
  */

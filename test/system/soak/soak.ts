@@ -1,8 +1,8 @@
 /*
  * npm run drill -- soak NAME…
  *
- * Runs the long forms of test/system/faults, and tests that take too long, or need too quiet a machine, for npm test.
- * Each prints its findings, and exits with 1 if it fails.
+ * Runs the long forms of test/system/faults, and tests that take too long for npm test or need a quiet machine. Each
+ * prints its findings, and exits with 1 if it fails.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -68,7 +68,7 @@ const FEDERATION_FAULTS: FederationPlan = {
 const FEDERATION_LIFECYCLE: LifecyclePlan = { organisations: 3, clients: 8, records: 1_000 }
 const RESTARTS = { rounds: 10, clients: 64, loadMs: 2_000, drainSeconds: 5 }
 const POWER_CUTS = 2
-/** From the database's return; twice the value in docs/operate/postgres.md. */
+/** Maximum time from the database's return to a recovery. It is twice the value in docs/operate/postgres.md. */
 const OUTAGE_MS_MAX = 10_000
 
 const { values, positionals: names } = parseArgs({
@@ -113,8 +113,8 @@ if (names.length === 0 || names.some((name) => !(name in SOAKS))) {
   process.exitCode = 2
 } else {
   for (const name of names) await SOAKS[name]!()
-  // Node 24 once did not end by itself after `failover`: it waited at full load for its own handles to close
-  // (CleanupHandles).
+  // Node 24 once did not end by itself after `failover`: it used a whole core while it waited for its own handles to
+  // close (CleanupHandles).
   process.exit()
 }
 
@@ -142,7 +142,10 @@ async function runKill(name: string, kill: (dir: string) => Promise<Outcome>): P
   if (reckoning.unknown === 0) fail('no kill hit a request on its way: the test has shown nothing')
 }
 
-/** Repeats the kills without waiting for the disk before an acknowledgement. This must lose something. */
+/**
+ * Proves that the kill test can find a loss: it repeats the kills with acknowledgements that do not wait for the
+ * disk. Records must be lost then.
+ */
 async function runKillControl(): Promise<void> {
   const settings = { synchronous_commit: 'off', wal_writer_delay: '10s' }
   const { reckoning } = await killPostgresUnderLoad(temporaryDir(), { ...KILLS, kills: 1 }, settings)
@@ -171,7 +174,7 @@ async function runWebhookWorkerKills(): Promise<void> {
     fail('no kill hit a request under way: the test has shown nothing')
 }
 
-/** Every fifth kill hits the server. */
+/** Every fifth kill is of the server. */
 async function runAgentKills(): Promise<void> {
   const victims = Array.from({ length: AGENT_KILLS * 1.25 }, (_, i) => (i % 5 === 4 ? 'api' : 'agent'))
   const outcome = await killAgent(temporaryDir(), { victims, workMs: { min: 200, max: 1_500 } })
@@ -181,7 +184,7 @@ async function runAgentKills(): Promise<void> {
   if (filesLeft.every((files) => files === 0)) fail('no kill left a batch behind: the test has shown nothing')
 }
 
-/** Every fourth kill hits Postgres. */
+/** Every fourth kill is of Postgres. */
 async function runOtlpKills(): Promise<void> {
   const victims = Array.from({ length: OTLP_KILLS }, (_, i) => (i % 4 === 3 ? 'postgres' : 'api'))
   const outcome = await killOtlp(temporaryDir(), { exporters: 16, victims, workMs: { min: 200, max: 2_000 } })

@@ -17,7 +17,7 @@ import { measureBusyPercent, planLoad, requireClean } from './load-on.ts'
 import { addCounted, countRows, formatLag, formatRows, post, residentMiB } from './webhook-endpoints-on.ts'
 
 export type Backlog = {
-  /** Entries that wait for the slow endpoint. */
+  /** Number of entries that wait for the slow endpoint. */
   readonly entries: number
   readonly fastEndpoints: number
   readonly recordsPerSecond: number
@@ -27,7 +27,7 @@ export type Backlog = {
 export type BacklogOutcome = {
   readonly without: LatencySummary
   readonly beside: LatencySummary
-  /** Live deliveries to the fast endpoints. */
+  /** Number of new deliveries that the fast endpoints should get. */
   readonly due: number
   readonly received: number
   readonly slowReceived: number
@@ -37,18 +37,19 @@ export type BacklogOutcome = {
 
 const SLOW_ANSWER_MS = 200
 const REAL_RECORDS = 500
-/** Most deliveries that the slow endpoint can get within a run, with a margin. */
+/** The slow endpoint can get at most this many deliveries within a run, with a margin. */
 const COPIES_MAX = 200_000
 const ROWS_PER_INSERT = 500_000
 const SETTLE_MS = 2_000
 
 /**
- * Measures fast endpoints of a ledger with a constant rate of records: first alone, then beside an endpoint that
- * takes 200 ms for each answer and has millions of entries of the same ledger before it. The cost of the backlog must
- * not grow with its size.
+ * Measures fast endpoints of a ledger with a constant rate of records. They first run alone, then next to a slow
+ * endpoint of the same ledger. The slow endpoint takes 200 ms for each answer, and millions of entries wait for it.
+ * The cost of this backlog must not grow with its size.
  *
  * All entries of the backlog have the kind that the endpoint wants. The first COPIES_MAX are copies of real entries
- * with their own seqs, so that each verifies by itself. Those beyond are not reached and contain nothing signed.
+ * with their own seqs, so that each verifies by itself. The entries beyond COPIES_MAX are never reached, so their
+ * content is not signed.
  */
 export async function webhookBacklog(plan: Backlog): Promise<BacklogOutcome> {
   console.log(`webhook-backlog: the machine is ${await measureBusyPercent()} % busy before it begins`)
@@ -108,7 +109,7 @@ async function fillBacklog(deployment: Deployment, { ledger }: Ledger, entries: 
        from tallystick.entries e where h.ledger_id = $1 and e.ledger_id = $1 and e.seq = $2::bigint - 1`,
       [ledgerId, from + entries],
     )
-    // The follower that verifies entries continues after the backlog.
+    // The follower that verifies entries continues behind the backlog.
     await putFollowerAtEnd(client, ledgerId)
     await client.query('set session_replication_role = origin')
     await client.query('vacuum analyze tallystick.entries')
@@ -151,7 +152,7 @@ async function insertEntries(
   )
 }
 
-/** Moves an endpoint back, as if it had received nothing for long. */
+/** Moves an endpoint's cursor back, as if the endpoint had received nothing for long. */
 async function putBack(
   { superuserUrl }: Deployment,
   { ledger }: Ledger,

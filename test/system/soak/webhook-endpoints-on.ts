@@ -5,9 +5,9 @@ import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import type { Deployment, Ledger } from '../deployment/deployment.ts'
 
-/** Events that the receivers count: one for each record. */
+/** Events that the receivers count. There is one such event for each record. */
 const EVENTS = ['record.recorded']
-/** Limit of a wait for requests that a worker still has to send. */
+/** Maximum wait for requests that a worker still has to send. */
 export const SETTLE_MS_MAX = 60_000
 
 export async function addEndpoint(
@@ -18,7 +18,7 @@ export async function addEndpoint(
   return post(urls[0]!, bearer, '/v1/webhooks', { url, events: EVENTS })
 }
 
-/** Creates an endpoint at a counting receiver. `number`: of the receiver's endpoint. */
+/** Creates an endpoint at a counting receiver. `number`: number of the endpoint at the receiver. */
 export async function addCounted(
   deployment: Deployment,
   ledger: Ledger,
@@ -50,7 +50,6 @@ export async function post(url: string, bearer: string, path: string, body: obje
   return JSON.parse(text)
 }
 
-/** Formats the lag from `recordedAt` to the arrival. */
 export function formatLag({ count, p50, p90, p99, p999, max }: LatencySummary): string {
   const ms = (nanoseconds: number) => Math.round(nanoseconds / 1e6)
   return `n=${count} p50=${ms(p50)} p90=${ms(p90)} p99=${ms(p99)} p99.9=${ms(p999)} max=${ms(max)} ms`

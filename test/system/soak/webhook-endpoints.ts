@@ -19,12 +19,12 @@ import {
 export type ManyEndpoints = {
   readonly ledgers: number
   readonly endpointsPerLedger: number
-  /** Total rate, over the ledgers round-robin. Each record goes to all endpoints of its ledger. */
+  /** Total rate of all ledgers, which are written round-robin. Each record goes to all endpoints of its ledger. */
   readonly recordsPerSecond: number
   readonly durationMs: number
 }
 
-/** Measures many endpoints with few events each: the cost of an endpoint with and without events. */
+/** Measures many endpoints that get few events each. Shows the cost of an endpoint with events and without. */
 export async function webhookEndpoints(plan: ManyEndpoints): Promise<{ due: number; received: number }> {
   console.log(`webhook-endpoints: the machine is ${await measureBusyPercent()} % busy before it begins`)
   const deployment = await Deployment.start({ dir: temporaryDir(), apis: 1, worker: true })
@@ -54,7 +54,7 @@ export async function webhookEndpoints(plan: ManyEndpoints): Promise<{ due: numb
   }
 }
 
-/** Notarizes at a constant rate, over the ledgers round-robin. Returns the number of records. */
+/** Notarizes at a constant rate in the ledgers, round-robin. Returns the number of records. */
 async function record(
   url: string,
   ledgers: readonly Ledger[],

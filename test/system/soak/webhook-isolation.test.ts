@@ -4,8 +4,8 @@ import { HOSTILE } from './hostile-endpoints.ts'
 import { webhookIsolation } from './webhook-isolation.ts'
 
 /**
- * A generous limit, because the machine's other work affects so short a run. The long form measures the effect of
- * hostile endpoints.
+ * The limit is high, because in so short a run other work of the machine has an effect. The long form measures the
+ * effect of hostile endpoints.
  */
 const P99_MS_MAX = 3_000
 

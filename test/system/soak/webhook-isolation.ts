@@ -22,15 +22,19 @@ const RECORDS_PER_SECOND = 50
 export type Isolation = {
   readonly alone: LatencySummary
   readonly beside: LatencySummary
-  /** Events that the healthy endpoint received, each counted once, and those due. */
+  /**
+   * Number of events that the healthy endpoint received, each counted once. `due`: the number that it should have
+   * received.
+   */
   readonly received: number
   readonly due: number
   readonly hostile: Readonly<Record<string, number>>
 }
 
 /**
- * Runs one worker. A healthy endpoint receives a ledger's records at a constant rate: first alone, then beside
- * hostile endpoints of its own ledger and of another one, two of each kind. Both ledgers are written to all the time.
+ * Runs one worker. A healthy endpoint receives a ledger's records at a constant rate. First it is alone. Then there
+ * are hostile endpoints of its own ledger and of another one, two of each kind. Both ledgers are written to all the
+ * time.
  */
 export async function webhookIsolation(durationMs: number): Promise<Isolation> {
   console.log(`webhook-isolation: the machine is ${await measureBusyPercent()} % busy before it begins`)
@@ -59,7 +63,7 @@ export async function webhookIsolation(durationMs: number): Promise<Isolation> {
   }
 }
 
-/** Waits until each hostile endpoint has had a request, within a limit. Returns the counts. */
+/** Waits until each hostile endpoint has got a request, or until a limit. Returns the counts. */
 async function settleHostile(hostile: HostileEndpoints): Promise<Record<string, number>> {
   const giveUpAt = performance.now() + SETTLE_MS_MAX
   for (;;) {

@@ -78,7 +78,7 @@ test('npm start ends with 0 although nobody reads what it says, on standard outp
       TALLYSTICK_DATA: dataDir,
       TALLYSTICK_PORT: port,
       TALLYSTICK_LOG_LEVEL: 'info',
-      // No server listens there, and no request may go there.
+      // No server listens at this proxy's address, so a request through it would fail.
       NODE_USE_ENV_PROXY: '1',
       HTTP_PROXY: 'http://127.0.0.1:9',
     },

@@ -21,9 +21,12 @@ import {
   workersOf,
 } from '../deployment/installation.ts'
 
-/* The worker of `npm start` is a process of its own (docs/ARCHITECTURE.md). The tests observe it through /proc. */
+/*
+ * Tests the worker of `npm start`, which is a separate process (docs/ARCHITECTURE.md). The tests observe it through
+ * /proc.
+ */
 
-/** Modules are loaded again, on a busy machine. */
+/** Maximum wait. The worker loads its modules again, which takes long on a busy machine. */
 const PATIENCE_MS = 30_000
 const skip = process.platform !== 'linux'
 
@@ -44,7 +47,7 @@ test('the metrics of npm start are those of both processes', { skip }, async (t)
   await start(t, { TALLYSTICK_METRICS_PORT: port })
   const metrics = parseExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
   const documented = readReferencePage().map(({ name }) => name)
-  // Traces are off here, and there is no archive.
+  // These metrics do not exist here, because there are no traces and no archive.
   const expected = documented.filter((name) => !/^tallystick_(trace|archive)/.test(name))
   assert.deepEqual([...metrics.keys()].sort(), expected.sort())
   const processesOf = (name: string) => metrics.get(name)!.samples.map(({ labels }) => labels['process'])
@@ -101,7 +104,7 @@ test('the server stops first, then the worker, then Postgres, also where all get
   slow.write(body.slice(0, 5))
   await sleep(200)
   const ended = started.stop('SIGTERM')
-  // As systemd does, and as Ctrl-C in a terminal.
+  // systemd sends SIGTERM to each process, and Ctrl-C in a terminal sends SIGINT.
   process.kill(worker, 'SIGTERM')
   process.kill(worker, 'SIGINT')
   await until(
@@ -118,7 +121,7 @@ test('the server stops first, then the worker, then Postgres, also where all get
   assert.equal((await answered)[0].statusCode, 201)
   assert.equal(await ended, 0)
   assert.deepEqual([runs(worker), runs(postgres)], [false, false])
-  // Postgres ran as long as the worker.
+  // Postgres ran until the worker had ended, so no errors were logged.
   assert.doesNotMatch(started.said(), /"level":50/)
   assert.doesNotMatch(
     readFileSync(join(dataDir, 'postgres', 'postgres.log'), 'utf8'),
@@ -126,7 +129,7 @@ test('the server stops first, then the worker, then Postgres, also where all get
   )
 })
 
-/** Returns when its output has ended: a worker that remained would keep the output open. */
+/** Kills a child. Resolves when its output has ended, because a worker that remained would keep the output open. */
 async function kill(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL')
   await once(child, 'exit')

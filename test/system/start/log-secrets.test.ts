@@ -18,7 +18,7 @@ import { ProductProcess } from '../deployment/product-process.ts'
 
 const SCRIPTS = ['server', 'worker'] as const
 const PATIENCE_MS = 30_000
-/** Occurs in payloads, headers, URLs and answers of others. */
+/** A private text. It is in payloads, headers, URLs and answers of other servers. */
 const PRIVATE = 'hunter2-of-a-client'
 const MASTER_KEY_HEX = Buffer.from(TEST_MASTER_KEY).toString('hex')
 
@@ -50,8 +50,8 @@ test('a server and a worker that log all they can log no secret, also of what go
     [422, 401, 401, 422],
   )
   const superuser = await connect(t, database.superuserUrl)
-  // Breaks the server's connections while it works. Then the database fails with an error whose detail contains the
-  // row.
+  // Ends the server's connections while it works. Then makes the database fail with an error whose detail contains
+  // the row.
   await superuser.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [
     'tallystick_api',
   ])
@@ -78,7 +78,7 @@ test('what cannot start says so without the password or the key that it was give
   const database = await createTestDatabase(t)
   const wrong = 'hunter2-of-an-operator'
   const withPassword = (url: string) => Object.assign(new URL(url), { password: wrong }).href
-  // A malformed value is refused by parseConfig: test/run/config.test.ts.
+  // Malformed values are left out, because parseConfig refuses them (test/run/config.test.ts).
   const badly: Record<string, string>[] = [
     {
       TALLYSTICK_API_DATABASE_URL: withPassword(database.apiUrl),
@@ -110,7 +110,7 @@ function assertNoSecret(text: string, more: readonly string[]): void {
     ...Object.values(TEST_PASSWORDS),
   ]
   for (const secret of secrets) {
-    // Postgres' notation of bytes.
+    // Postgres writes bytes as hex.
     assert.ok(!text.includes(Buffer.from(secret).toString('hex')), `${secret} was said, as hex`)
     const at = text.indexOf(secret)
     assert.equal(at, -1, `${secret} was said: ${text.slice(Math.max(0, at - 300), at + 50)}`)

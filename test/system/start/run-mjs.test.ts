@@ -208,14 +208,14 @@ async function run(project: string, args: string[], options: RunOptions = {}): P
   return { code, signal, stdout, stderr }
 }
 
-/** Makes a project that installs from tarballs beside it: this needs npm, but no registry. */
+/** Makes a project that installs from tarballs beside it. This needs npm but no registry. */
 function makeProject(t: { after(hook: () => void): void }): string {
   const project = mkdtempSync(join(tmpdir(), 'tallystick-run-'))
   t.after(() => rmSync(project, { recursive: true, force: true }))
   mkdirSync(join(project, 'tools'))
   mkdirSync(join(project, 'vendor'))
   cpSync(RUN_MJS, join(project, 'tools', 'run.mjs'))
-  // Like the real package, this one contains the binary. It only marks that it was used.
+  // The package contains a binary, like the real package. This binary only marks that it was used.
   const binary = `#!/bin/sh\nPINNED=yes exec '${process.execPath}' "$@"\n`
   pack(project, NODE, '24.21.0', { bin: { node: 'bin/node' } }, { 'bin/node': binary })
   pack(project, 'part', '1.0.0')

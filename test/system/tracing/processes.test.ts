@@ -33,7 +33,10 @@ async function start(name: PartName, database: TestDatabase, environment: Record
   return {
     url: part.url!,
     output: () => part.process!.said(),
-    /** Returns the loaded OpenTelemetry packages, without the API, which the metrics code loads itself. */
+    /**
+     * Returns the names of the loaded OpenTelemetry packages. The API package is left out, because the metrics code
+     * loads it.
+     */
     openTelemetry: () =>
       new Set(readFileSync(modules, 'utf8').match(/(?<=@opentelemetry\/)(?!api\/)[^/]+/g) ?? []),
     async stop() {
@@ -101,7 +104,7 @@ test('processes that are traced, and others', async (t) => {
       assert.equal(response.status, 201)
       return performance.now() - startedAt
     }
-    // Three spans each, more than one export takes. The first export hangs for 10 s.
+    // The requests make three spans each. That is more than one export takes. The first export hangs for 10 s.
     const latencies: number[] = []
     for (let i = 0; i < 20; i++)
       latencies.push(...(await Promise.all(Array.from({ length: 20 }, () => notarize()))))
@@ -124,7 +127,7 @@ test('processes that are traced, and others', async (t) => {
     const [answer] = await once(tail, 'response')
     assert.equal(answer.statusCode, 200)
     await sleep(50)
-    // Without a reset the peer may still read (RFC 9112 §9.6).
+    // The client resets the connection. Otherwise the server may assume that the client still reads (RFC 9112 §9.6).
     answer.socket.resetAndDestroy()
     const [span] = await collector.ofTrace(caller.traceId, 1)
     assert.equal(span!.attributes['error.type'], 'aborted')

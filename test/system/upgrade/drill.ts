@@ -1,9 +1,10 @@
 /*
  * npm run drill -- upgrade
  *
- * Upgrades the previous version under load, as docs/operate/operations.md#upgrading says: its database is migrated, this version joins
- * and replaces it, and the upgrade is rolled back. No request may fail. If the new schema does not serve older code,
- * the previous version is stopped first and must not start again. Exits with 1 on any fault.
+ * Upgrades the previous version under load as docs/operate/operations.md#upgrading describes. Its database is
+ * migrated, this version joins and then replaces it, and the upgrade is rolled back. No request may fail. If the new
+ * schema does not serve older code, the previous version is stopped first and must not start again. Exits with 1 on
+ * any fault.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -21,7 +22,7 @@ import { Load } from './load.ts'
 import { findReleaseBefore, mayRestartOnNewer, unpackRelease } from './release.ts'
 
 const LOAD_MS = 1_000
-/** A worker publishes once a second, but far less often on a busy machine. */
+/** Maximum wait for a checkpoint. A worker publishes one each second, but far less often on a busy machine. */
 const CHECKPOINT_MS_MAX = 60_000
 
 const before = findReleaseBefore()
@@ -38,7 +39,7 @@ async function drill(commit: string, isServed: boolean): Promise<void> {
   const start = (name: string) =>
     Deployment.start({
       dir: join(dir, name),
-      // The second one is for a restart while the first still runs.
+      // The second server is used for a restart while the first still runs.
       apis: 2,
       database: postgres,
       env: { TALLYSTICK_DATA: join(dir, 'files'), TALLYSTICK_DRAIN_SECONDS: '0' },
@@ -84,8 +85,8 @@ type Way = {
 }
 
 /**
- * Runs both versions, and rolls back to the previous one. Returns whether the previous one could be started on the
- * newer schema.
+ * Runs both versions, and rolls back to the previous version. Returns a text that says whether the previous version
+ * could be started on the newer schema.
  */
 async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way): Promise<string> {
   console.log(`  migrated under load: ${await migrateBy(newer)}`)
@@ -97,7 +98,7 @@ async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way)
   await newer.startApi()
   load.start(newer.url)
   await sleep(LOAD_MS)
-  // Rolled back: this version leaves first.
+  // For the rollback, this version leaves the load first.
   await load.leave(newer.url)
   await newer.terminate()
   await untilCheckpoint(ownerUrl)
@@ -106,7 +107,7 @@ async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way)
   return refusal !== null ? 'could not be started again (it is from before the rule)' : 'was started again'
 }
 
-/** Stops the previous version, which refuses the schema from then on. This version continues with its data. */
+/** Stops the previous version, which refuses the schema from then on. This version takes over its data. */
 async function stopAndReplace({ older, newer, load, ownerUrl }: Way): Promise<string> {
   await load.leave(older.url)
   await older.terminate()
@@ -125,7 +126,7 @@ async function stopAndReplace({ older, newer, load, ownerUrl }: Way): Promise<st
   return 'was stopped before, and refuses the schema'
 }
 
-/** Returns the log of a second server that ends instead of starting; null: it starts. */
+/** Starts a second server of the previous version. Returns the server's log if it ends instead; null: it starts. */
 function refusalOfRestart(older: Deployment): Promise<string | null> {
   return older.startApi(1).then(
     () => null,

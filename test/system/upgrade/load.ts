@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const PAUSE_MS = 5
 
-/** Loads all servers of both versions as agents do, one after the other. Counts answers by method, route and status. */
+/**
+ * Loads all servers of both versions one after another, with requests of agents. Counts answers by method, route and
+ * status.
+ */
 export class Load {
   readonly answers: Record<string, number> = {}
   readonly #servers: string[] = []
@@ -20,7 +23,10 @@ export class Load {
     this.#running ??= this.#run()
   }
 
-  /** Takes a server out before it stops, as a load balancer does. Returns when no request is on its way there. */
+  /**
+   * Takes a server out of the load before it stops, as a load balancer does. Resolves when no request is on its way
+   * to the server.
+   */
   async leave(url: string): Promise<void> {
     this.#servers.splice(this.#servers.indexOf(url), 1)
     await this.#round
@@ -41,7 +47,7 @@ export class Load {
     }
   }
 
-  /** Reads and continues at one server what the other has written. */
+  /** Writes at one server. Then reads and continues the same records at the other server. */
   async #work(url: string, other: string): Promise<void> {
     const payload = { step: 1, tool: 'search' }
     const notarized = await this.#send('POST', url, '/v1/records', { type: 'generic/1', payload })

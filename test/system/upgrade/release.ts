@@ -4,21 +4,21 @@ import { join } from 'node:path'
 import { listMigrations } from '../../../src/db/schema/migrate.ts'
 import { PROJECT_DIR } from '../deployment/product-process.ts'
 
-/** Whether the code in this folder reads which older versions a newer schema serves. */
+/** Returns true if the code in this folder reads which older versions a newer schema serves. */
 export function mayRestartOnNewer(root: string): boolean {
   return readFileSync(join(root, 'src', 'db', 'schema', 'migrate.ts'), 'utf8').includes('schema_serves')
 }
 
 /**
- * Returns the newest release in the history. Before the first release it is this commit itself, so that at least a
- * rolling restart is tried. `isServed`: every later migration serves it. null, with the reason, if there is no
- * history.
+ * Returns the newest release in the history. Before the first release it returns this commit itself, so that at least
+ * a rolling restart is tried. `isServed`: every later migration serves that release. `commit` is null, with the
+ * reason, if there is no history.
  */
 export function findReleaseBefore():
   | { commit: string; isRelease: boolean; isServed: boolean }
   | { commit: null; why: string } {
   try {
-    // By version, with v1.0.0-rc.1 before v1.0.0.
+    // Tags are sorted by version, with v1.0.0-rc.1 before v1.0.0.
     const byVersion = ['-c', 'versionsort.suffix=-', 'tag', '--sort=-version:refname']
     const release = git(...byVersion, '--list', 'v*', '--merged', 'HEAD').split('\n')[0]
     const commit = git('rev-parse', '--verify', `${release || 'HEAD'}^{commit}`).trim()
@@ -35,7 +35,7 @@ export function findReleaseBefore():
   }
 }
 
-/** Unpacks its sources into a folder, with this version's dependencies. */
+/** Unpacks a release's sources into a folder, with this version's dependencies. */
 export function unpackRelease(commit: string, dir: string): string {
   mkdirSync(dir)
   const tar = execFileSync('git', ['archive', commit, 'src', 'worker', 'sdk', 'migrations', 'package.json'], {

@@ -21,8 +21,8 @@ import { archiveOf } from '../../helpers/test-archive.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 
 /**
- * Returns 'ok', a code, or that the documents cannot be opened, which proves nothing about the ledger. Throws if the
- * verifier crashes.
+ * Returns 'ok', a code, or that the documents cannot be opened. The last proves nothing about the ledger. Throws if
+ * the verifier crashes.
  */
 async function verdictOf(reader: ArchiveReader, keys: ArchiveKeys | null): Promise<string> {
   try {
@@ -34,7 +34,7 @@ async function verdictOf(reader: ArchiveReader, keys: ArchiveKeys | null): Promi
   }
 }
 
-/** Makes an archive of two seals with a type, records with and without references, a batch and an erasure. */
+/** Makes an archive of two seals. It has a type, records with and without references, a batch and an erasure. */
 function smallArchive() {
   const chain = makeChain()
   const type = { name: 'order', version: 1 }
@@ -146,7 +146,6 @@ async function bucket(t: TestContext, served: { readonly files: ArchiveFiles }):
   return stores.of('led')
 }
 
-/** Starts a server of the objects below `path` and returns its address. */
 async function serve(
   t: TestContext,
   served: { readonly files: ArchiveFiles },

@@ -51,7 +51,10 @@ function piece(from: number, ledgerId = LEDGER): { readonly lines: Buffer; reado
   }
 }
 
-/** Opens a reader of a store with these pieces. The store's answers wait for `go`, for all or for one of them. */
+/**
+ * Opens a reader of a store that has these pieces. The store answers after `go` is called, for all pieces or for one
+ * of them.
+ */
 function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   const outcomes: ArchiveReadOutcome[] = []
   const asked: string[] = []
@@ -101,7 +104,7 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   })
 }
 
-/** Lets pending callbacks run. */
+/** Waits until pending callbacks have run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 const codeOf = (error: { code: string }) => error.code
@@ -134,7 +137,7 @@ test('pieces that are kept hold little more than their bytes, however small they
   const read = async () => {
     for (let i = 0; i < pieces.length; i++) {
       await stage.read(i)
-      // Allocates meanwhile, like a server.
+      // Allocates memory meanwhile, as a server does.
       for (let k = 0; k < 64; k++) Buffer.from('x'.repeat(1_024))
     }
     return stage
@@ -156,7 +159,7 @@ test('bundles that are kept hold little more than their bytes, however small the
       const entries = [{ seq: tile * TILE_HASHES, leaf }]
       const [found] = await content.readEnvelopes({ ledgerId: LEDGER, tile, width: 1, entries })
       assert.deepEqual(found, envelope)
-      // Allocates meanwhile, like a server.
+      // Allocates memory meanwhile, as a server does.
       for (let k = 0; k < 64; k++) Buffer.from('x'.repeat(1_024))
     }
     return content
@@ -215,7 +218,7 @@ test('a store that does not answer in time for two pieces is not asked for a whi
   assert.deepEqual([stage.outcomes, stage.asked.length], [['unavailable', 'unavailable', 'refused'], 2])
   stage.pass(ARCHIVE_AWAY_PAUSE_MS)
   stage.go()
-  // The reads of the first two pieces have ended it.
+  // The reads of the first two pieces have ended the pause.
   assert.deepEqual([await stage.read(0), await stage.read(2), stage.asked.length], ['read', 'read', 3])
 })
 

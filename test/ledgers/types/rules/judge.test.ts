@@ -14,7 +14,6 @@ const rule = (op: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 })
 
-/** Returns 'pass' or the code of the one rule. */
 function say(
   definition: JsonObject,
   payload: JsonValue | null,

@@ -22,7 +22,9 @@ function valuesOf(rules: JsonValue, payload: JsonValue | null, evidence: JsonVal
   return judge(parseRules(rules), { payload, evidence, tolerances: null }).values as JsonObject[]
 }
 
-/** Asserts that the canonical bytes are within the limit and can be parsed again. Returns their number. */
+/**
+ * Asserts that the values' canonical bytes are within the limit and can be parsed again. Returns the number of bytes.
+ */
 function assertDocument(values: JsonValue): number {
   const text = canonicalize(values)
   const bytes = Buffer.byteLength(text)
@@ -119,7 +121,7 @@ test('is a document whatever was compared', () => {
     ),
   )
   assert.ok(most > DOCUMENT_BYTES_MAX - 240, `${most}`)
-  // Documents cannot contain U+0000.
+  // Texts are without U+0000, which documents cannot contain.
   const text = fc.string({ unit: fc.constantFrom('a', '"', '\n', 'é', '𝄞'), maxLength: 600, size: 'max' })
   fc.assert(
     fc.property(fc.array(text, { minLength: 200, maxLength: 256, size: 'max' }), (list) => {

@@ -12,7 +12,7 @@ import {
 } from '../../../../src/ledgers/types/schema/exact-decimal.ts'
 import { runs } from '../../../helpers/runs.ts'
 
-/** Reference implementation: a fraction, parsed in another way. */
+/** Reference implementation: a fraction. It parses numbers in another way than the tested code. */
 type Fraction = { readonly n: bigint; readonly d: bigint }
 
 function fractionOf(text: string): Fraction {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { resolvePointer } from '../../../../src/ledgers/types/schema/json-pointer.ts'
 import type { JsonValue } from '../../../../src/proof/json/json-value.ts'
 
-/** RFC 6901 §5. */
+/** The example of RFC 6901 §5. */
 const DOCUMENT: JsonValue = {
   foo: ['bar', 'baz'],
   '': 0,

@@ -102,8 +102,8 @@ test('matches what ECMA-262 matches', () => {
 })
 
 /**
- * Matches like ECMA-262, which tries each code point (RegExpBuiltinExec, with `u`). V8 also finds `\B` within a
- * surrogate pair, as in `a𝄞a`.
+ * Matches as ECMA-262 says: each code point is tried (RegExpBuiltinExec, with `u`). V8 differs from that: it also
+ * finds `\B` within a surrogate pair, as in `a𝄞a`.
  */
 function matches(source: string, text: string): boolean {
   const sticky = new RegExp(source, 'uy')
@@ -119,7 +119,7 @@ test('finds no boundary between the halves of a surrogate pair', () => {
   assert.equal(new Pattern('\\B').test('a𝄞a', new Meter(STEPS_ENOUGH)), false)
 })
 
-/** Two groups of one name are an example of an invalid source. */
+/** Returns false for invalid sources, for example one with two groups of the same name. */
 function isWellFormed(source: string): boolean {
   try {
     new RegExp(source, 'u')

@@ -1,7 +1,7 @@
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { findChromium } from '../chromium.ts'
 
-/** Starts a browser without a sandbox, which root cannot have. It opens only our own pages. */
+/** Starts a browser without a sandbox, because root cannot have one. The browser opens only our own pages. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: findChromium(),
@@ -11,7 +11,7 @@ export function openBrowser(): Promise<Browser> {
 
 export type View = { readonly width?: number; readonly height?: number; readonly scheme?: 'light' | 'dark' }
 
-/** A page with its script errors and violations of its policy. */
+/** A page, with the script errors and policy violations that it reported. */
 export type Watched = { readonly page: Page; readonly complaints: readonly string[] }
 
 export async function openTab(

@@ -7,22 +7,21 @@ import { type Served, serve } from './server.ts'
 export type Fleet = {
   readonly served: Served
   readonly ledger: string
-  /** Keys of the agent `operations`: one with every scope, one that may only read. */
+  /** Keys of the agent `operations`: one with every scope, one with only read scopes. */
   readonly keys: { readonly all: string; readonly reads: string }
   readonly client: Tallystick
   readonly records: {
-    /** First action of a run. Below it is an action without an outcome. */
+    /** First action of a run. One action below it has no outcome. */
     readonly run: string
     readonly open: string
     readonly denied: string
     readonly approval: string
     readonly signed: string
     readonly accepted: string
-    /** Waits for the verdict of `operations`. */
+    /** A record that waits for the verdict of `operations`. */
     readonly waiting: string
     readonly erased: string
     readonly inBatch: string
-    /** For the database's superuser to change. */
     readonly toTamper: string
   }
   readonly trace: string
@@ -179,7 +178,10 @@ async function recordGated(client: Tallystick, { courier, courierId }: Agents) {
   return { accepted, waiting: await order(40) }
 }
 
-/** Peers with a ledger of another server, which receives one of our records and cosigns our checkpoints. */
+/**
+ * Makes a peering with a ledger of another server. The other ledger receives one of our records and cosigns our
+ * checkpoints.
+ */
 async function peerWith(client: Tallystick, other: Served, shared: string): Promise<string> {
   const { client: theirs } = await other.newLedger('Supplier')
   const { id, invitation } = await client.peers.invite({ name: 'supplier' })

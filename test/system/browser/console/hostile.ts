@@ -7,7 +7,7 @@ import type { Tallystick } from '../../../../sdk/client.ts'
  */
 export const TURNING = `\u202ednal\u2066x\u200b\u2060\ufeff\u{e0061}\u{e0062}a\ufe01\ue000\u2028z${'\u0301'.repeat(40)} \u05d0\u05dc\u05d4`
 
-/** Texts that would run, or break out of their place, if they became markup. */
+/** Texts that would run as scripts, or change the page around them, if they were inserted as markup. */
 export const HOSTILE = [
   '<img src=x onerror="globalThis.pwned=1">',
   '"><script>globalThis.pwned=2</script><img src=x>',
@@ -24,7 +24,7 @@ export const HOSTILE = [
 export async function recordHostile(client: Tallystick, agent: string): Promise<string[]> {
   const ids: string[] = []
   for (const text of HOSTILE) {
-    // Servers refuse invisible characters in names, and accept one Unicode normal form.
+    // Servers refuse invisible characters in names, and accept only one Unicode normal form.
     const name = text
       .slice(0, 100)
       .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Default_Ignorable_Code_Point}]/gu, '')

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Fleet } from './fleet.ts'
 
-/** A page of the console: its address, and the selector that matches once all of its data is there. */
+/** A page of the console: its address, and a selector that matches as soon as all data of the page is shown. */
 export type ConsolePage = { readonly name: string; readonly hash: string; readonly ready: string }
 
 export function pagesOf({ records, peer, trace }: Fleet): ConsolePage[] {

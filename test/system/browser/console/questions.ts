@@ -17,7 +17,7 @@ const find = async (page: Page, text: string) => {
   await page.keyboard.press('Enter')
 }
 
-/** docs/guides/console.md describes each of these ways. */
+/** Questions of a reader, each with the way to its answer. docs/guides/console.md describes each way. */
 export const QUESTIONS: readonly Question[] = [
   {
     question: 'Which agents did anything today, and how did it end?',
@@ -69,7 +69,7 @@ export const QUESTIONS: readonly Question[] = [
     question: 'What became of the order that a customer asks about?',
     go: async (page) => {
       await find(page, 'order:77')
-      // The list of all records is shown until the answer comes.
+      // Until the answer comes, the page shows the list of all records.
       const found = part(page, /^Records$/)
       await found.getByText('1 record found').waitFor()
       await found.getByRole('link', { name: /^rec/ }).click()

@@ -1,8 +1,8 @@
 /*
  * npm run drill -- browser
  *
- * Shows the console of a real ledger in Chromium. It checks every page: accessibility, keyboard, narrow and dark,
- * under attack, under load, and without the server. Writes docs/console/*.png.
+ * Shows the console of a real ledger in Chromium. It checks every page: accessibility, keyboard, narrow and dark
+ * views, attacks, load, and a missing server. Writes docs/console/*.png.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ const FIRST_VIEW_MS_MAX = 1_000
 const FIRST_VIEWS = 4
 const LIVE_EVENTS = 10_000
 const RUN_FIRST_ROWS_MS_MAX = 2_000
-/** A page that is blocked for longer has frozen: keys and clicks wait. */
+/** If a page is blocked for longer, it counts as frozen, because keys and clicks wait. */
 const FROZEN_MS_MAX = 500
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -45,7 +45,7 @@ after(async () => {
   await fleet?.close()
 })
 
-/** Opens the console in a tab. At the end the browser must not have complained. */
+/** Opens the console in a tab. At the end the browser must have reported no error. */
 async function inTab(view: View, use: (page: Page) => Promise<void>, key = fleet.keys.all): Promise<void> {
   const { page, complaints } = await openTab(browser, view)
   await enter(page, fleet, key)
@@ -56,7 +56,7 @@ async function inTab(view: View, use: (page: Page) => Promise<void>, key = fleet
 
 test('the first view is there within a second', async () => {
   const times: number[] = []
-  // The browser itself starts with the first tab. No tab has anything cached from the one before.
+  // The first tab also starts the browser. Each tab starts with an empty cache.
   for (let i = 0; i < FIRST_VIEWS; i++) {
     const { page } = await openTab(browser)
     const startedAt = performance.now()
@@ -373,7 +373,7 @@ test('a hold is set and lifted, and a rule is looked at before it is set', async
   await page.click('button:has-text("Show what it would erase")')
   await page.click('button:has-text("Set it")')
   await page.waitForSelector('text=900 days')
-  // The refused rule of two days.
+  // The browser reports the refused rule of two days.
   assert.deepEqual(complaints, [
     'Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)',
   ])
@@ -393,7 +393,7 @@ test('a case file of a day is made, verified and downloaded; one of an agent is 
     await show(page, { hash: '#/case', ready: 'text=Make the file' })
     await page.click('button:has-text("Make the file")')
     await page.waitForSelector('text=It is complete', { timeout: 60_000 })
-    // A fresh browser has no trusted key.
+    // The browser has not stored a trusted key yet.
     await page.waitForSelector('text=The key came from this server just now, so you trust the server for it')
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -669,7 +669,7 @@ test('ten thousand live events do not freeze the page, nor take the focus', {
     await page.locator('button:has-text("Pause")').focus()
     const client = fleet.client
     const seen = async () => Number(await page.locator('[data-live-total]').getAttribute('data-live-total'))
-    // The stream has started once one of its events arrives.
+    // The stream has started as soon as one of its events arrives.
     for (let i = 0; (await seen()) === 0; i++) await client.records.notarize({ payload: { tool: 'ping', i } })
     const before = await seen()
     let left = LIVE_EVENTS
@@ -683,7 +683,8 @@ test('ten thousand live events do not freeze the page, nor take the focus', {
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Pause')
     const longest = await page.evaluate<number>('globalThis.longest')
     console.log(`     ${LIVE_EVENTS} events: the page was busy for ${Math.round(longest)} ms at most`)
-    // Server, worker, Postgres and 64 clients share the cores with the page: 506 ms were seen without a fault of the page.
+    // Server, worker, Postgres and 64 clients share the cores with the page. So 506 ms were measured although the
+    // page was not at fault.
     assert.ok(longest < 2 * FROZEN_MS_MAX, `${longest} ms`)
   })
 })
@@ -711,7 +712,7 @@ test('a file from a disk is verified without any server', async () => {
     await tab.waitForSelector('text=This receipt verifies')
   }
   assert.deepEqual(complaints, [])
-  // The open tab requests events from a server that is gone.
+  // Errors of the network are allowed, because the open tab requests events from a server that is gone.
   assert.deepEqual(
     consoles.filter((said) => !said.includes('ERR_')),
     [],
@@ -732,8 +733,9 @@ async function violationsOf(page: Page): Promise<string[]> {
 }
 
 /**
- * Returns texts of a page with hidden or bidirectional characters, or that could reorder neighbouring text: text
- * nodes, attributes, the title. Values of inputs are the reader's own, and URLs are not texts.
+ * Returns the texts of a page that have hidden or bidirectional characters, or could reorder neighbouring text. It
+ * checks text nodes, attributes and the title. It does not check URLs, or values of inputs, which the reader has
+ * typed.
  */
 function turnedIn(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`{

@@ -4,7 +4,7 @@ import type { NewLedger } from '../../../../sdk/resources/ledgers.ts'
 import { post } from '../../../helpers/post.ts'
 import { startHere } from '../../deployment/deployment.ts'
 
-/** A server with its own worker and Postgres, which other servers of this machine can reach. */
+/** A server with its own worker and Postgres. Other servers of this machine can reach it. */
 export type Served = {
   readonly url: string
   /** Creates a ledger. Returns its first agent, with a key and a client of that agent. */
@@ -18,7 +18,7 @@ export type Served = {
 }
 
 export async function serve(): Promise<Served> {
-  // Browsers leave streams open.
+  // Streams are closed at once, because browsers leave them open.
   const deployment = await startHere({}, { closeStreamsMs: 0, publicly: async (url) => url })
   const { url, operatorKey, superuserUrl } = deployment
   const clientOf = (apiKey: string) => new Tallystick({ baseUrl: url, apiKey })

@@ -1,13 +1,13 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 /*
- * Reduces a screenshot to a palette, a third of the size that a browser writes. Pages have few colours. The edges of
- * letters have many shades, and the loss of most is invisible.
+ * Converts a screenshot to a palette, which makes it a third of the browser's size. Pages have few colours. Only the
+ * edges of letters have many shades, and losing most of these is invisible.
  */
 
 const SIGNATURE_BYTES = 8
 const COLOURS_MAX = 256
-/** Bits of a channel that distinguish shades. */
+/** The bits of a channel that distinguish shades of the palette. */
 const SHADE_MASK = 0xf0
 
 type Picture = { readonly width: number; readonly height: number; readonly rgb: Uint8Array }
@@ -22,7 +22,7 @@ export function withPalette(png: Uint8Array): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // 8 bits, with a palette.
+  // 8 bits per pixel, with a palette.
   header.set([8, 3, 0, 0, 0], 8)
   const colours = Buffer.from(palette.flatMap((shade) => [shade >> 16, (shade >> 8) & 0xff, shade & 0xff]))
   return Buffer.concat([

@@ -3,8 +3,8 @@
 //	{"of":"ledger"|"rec_…","client":n,"op":"append"|"read"|"size"|"step"|"version","call":ns,"return":ns,"key":n,"at":n,"result":n}
 //
 // `return` 0: it is unknown whether the operation happened, so it may take effect at any later time, or never.
-// With `control`, one read is changed to an older state. A checker that does not notice this is useless.
-// Prints operations, histories and a verdict. Exit code 1: not linearizable; 2: not decided in time.
+// With `control`, one read is changed to an older state, which the checker must notice.
+// Prints the numbers of operations and histories, and a verdict. Exit code 1: not linearizable; 2: not decided in time.
 package main
 
 import (
@@ -28,12 +28,12 @@ type operation struct {
 	Op     string `json:"op"`
 	Call   int64  `json:"call"`
 	Return int64  `json:"return"`
-	// Position of an append.
+	// Key that an append adds to the list.
 	Key uint32 `json:"key"`
-	// State that a read returned; the version that a step is for.
+	// For a read: the position that it reads. For a step: the version that it is for.
 	At int `json:"at"`
-	// By operation: the position of an append; the key that a read returned, -1: none; a size; a version; 1 if a step was
-	// taken, 0 if it was refused.
+	// Depends on the operation. Append: its position. Read: the key that it returned; -1: it returned none. Size and
+	// version: the number. Step: 1 if it was taken, 0 if it was refused.
 	Result int `json:"result"`
 }
 

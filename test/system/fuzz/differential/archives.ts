@@ -26,8 +26,8 @@ import type { Rendered } from './model.ts'
 import { hostileNote, verifierKey } from './notes.ts'
 
 /*
- * Archives of two seals (docs/formats/archive.md), with one object changed and its digests adjusted: nothing in a
- * seal is signed.
+ * Archives of two seals (docs/formats/archive.md) with one changed object. The digests are adjusted to the change,
+ * which is possible without a key because nothing in a seal is signed.
  */
 
 const hexOf = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex')
@@ -45,7 +45,7 @@ type Part = {
 
 const SECRET = new Uint8Array(32).fill(9)
 
-/** Makes an archive. `isHostile`: one object is changed. */
+/** Makes an archive; `isHostile`: with one changed object. */
 export function archiveOf(
   base: Base,
   { lines, leaves, chains }: Rendered,
@@ -179,7 +179,7 @@ function tileOf(
   return Buffer.concat(envelopes.flatMap((one) => [Buffer.of(one.length >> 8, one.length & 255), one]))
 }
 
-/** Seals as sealDocument does, with a constant nonce. */
+/** Seals a text as sealDocument does, but with a constant nonce. */
 function sealed(text: string, key: Uint8Array): Uint8Array {
   const nonce = Buffer.alloc(12, hexOf(Buffer.from(text)), 'hex')
   const cipher = createCipheriv('aes-256-gcm', key, nonce)

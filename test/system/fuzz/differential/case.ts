@@ -12,7 +12,7 @@ export type Trust = {
   readonly depth?: number
   readonly alg?: string
   readonly issuerKey?: { readonly alg: string; readonly spki: string }
-  /** Folder of an archive. Its keys are the first part, if there is one. */
+  /** Folder of an archive. The archive's keys, if it has any, are the first part. */
   readonly directory?: string
 }
 

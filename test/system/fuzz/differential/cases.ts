@@ -9,7 +9,7 @@ import { pointCase } from './points.ts'
 import { makeConsistencyReceipt, makeReceipt, makeTransparent } from './receipts.ts'
 import { makeRegistered } from './registered.ts'
 
-/** Kinds of inputs, with their shares: cheap ones are made often. */
+/** Kinds of inputs, each with its share. Cheap inputs have larger shares. */
 const MAKERS = {
   json: [12, makeJson],
   statement: [16, makeStatement],
@@ -36,7 +36,7 @@ export const KINDS = Object.keys(MAKERS) as Kind[]
 export type Case = Made & { readonly kind: Kind }
 
 /**
- * Makes the case with this number. It depends on the seed only, and not on earlier cases. `only`: kinds to choose
+ * Makes the case with this number. The case depends only on the seed, not on earlier cases. `only`: kinds to choose
  * from.
  */
 export function makeCase(seed: number, index: number, only: readonly Kind[] = KINDS): Case {
@@ -50,7 +50,7 @@ export function makeCase(seed: number, index: number, only: readonly Kind[] = KI
   throw new Error('no kind')
 }
 
-/** Returns the keys that may have signed an envelope, and those of issuers by kid. Both verifiers get them once. */
+/** Returns the keys that may have signed an envelope, and the keys of issuers by kid. Each verifier gets them once. */
 export function knownKeys() {
   const { all } = makeBases()
   const signers = new Map(all.flatMap(({ signers }) => [...signers]))

@@ -8,7 +8,7 @@ import { type Base, makeBases } from './ledgers.ts'
 import { changeModel, copyEntry, type Model, modelOf, type Rendered, render } from './model.ts'
 import { honestNote, verifierKey, WITNESS_KEYS } from './notes.ts'
 
-/* Ledgers of the bases, unchanged and changed, for the makers of cases. */
+/* Ledgers for the makers of cases, unchanged and changed. */
 
 export const anyBase = (random: Random): Base => pick(random, makeBases().all)
 
@@ -45,7 +45,7 @@ export function trustOf(base: Base, random: Random): Trust {
   }
 }
 
-/** Returns a ledger's chain with other lines. Helpers make its proofs, receipts and bundles. */
+/** Returns a chain with other lines, for helpers that make proofs, receipts and bundles. */
 export function rebuilt({ base }: Model, { lines, leaves, chains }: Rendered): TestChain {
   const parsed = lines.map((tree, i) => {
     try {

@@ -26,9 +26,7 @@ import { changeModel, type Model, modelOf, type Rendered, render, statementPool 
 import { honestNote, hostileNote } from './notes.ts'
 import { hostileReceipt, receiptOf } from './receipts.ts'
 
-/* Cases of whole files: proofs, exports, bundles, archives. */
-
-/** Whether the item has bytes to prove. A change may have removed them. */
+/** Returns true if the item has bytes to prove. A change may have removed its bytes. */
 function isProvable(item: BatchItem): boolean {
   try {
     return itemBytes(item).length > 0
@@ -84,8 +82,8 @@ function consistencyFor(chain: TestChain, note: string) {
 }
 
 /**
- * Adds something unsigned to the envelope of one line, or encodes it as other CBOR. The leaf stays that of the old
- * envelope.
+ * Adds something unsigned to the envelope of one line, or encodes the envelope as other CBOR. The line keeps the leaf
+ * of the old envelope.
  */
 function changeShown(lines: readonly Tree[], random: Random): string {
   const line = pick(random, lines)
@@ -100,7 +98,7 @@ function changeShown(lines: readonly Tree[], random: Random): string {
   return 'another envelope under its leaf'
 }
 
-/** Returns an export as rendered, sometimes with a changed start or end. */
+/** Returns the rendered export, sometimes with a changed start or end. */
 function exportText(model: Model, rendered: Rendered, random: Random): [Uint8Array, string] {
   const { chain } = model.base
   const hows: string[] = []

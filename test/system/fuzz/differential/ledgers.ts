@@ -17,8 +17,8 @@ import {
 import { makeGated } from '../../../helpers/test-gated.ts'
 
 /*
- * Honest ledgers with their own keys, small, and together with every kind of entry. Cases change them and sign them
- * again. They are the same in each process: keys are made from numbers, and ids are counted.
+ * Small honest ledgers with their own keys. Together they have every kind of entry. Cases change them and sign them
+ * again. The ledgers are the same in each process, because keys are made from numbers and ids are counted.
  */
 
 export function seededSigner(seed: number): TestSigner {
@@ -80,7 +80,7 @@ export type Base = {
   readonly chain: TestChain
   readonly signers: ReadonlyMap<string, TestSigner>
   readonly issuers: readonly Issuer[]
-  /** An agent that signs for itself, with the kid of its first key. */
+  /** An agent that signs for itself, and the kid of the agent's first key. */
   readonly pinned: readonly [agent: string, kid: string] | null
 }
 

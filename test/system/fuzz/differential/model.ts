@@ -36,7 +36,7 @@ import { digestOf, digestWith, sha256 } from '../../../helpers/test-chain.ts'
 import { type Base, makeBases, signAs } from './ledgers.ts'
 
 /*
- * A ledger before it is signed. Its statements are changed, then signed and chained again, so that wrong statements
+ * A ledger before it is signed. A case changes its statements, then signs and chains them. So even wrong statements
  * have valid signatures.
  */
 
@@ -47,9 +47,9 @@ export type Entry = {
   unprotected: Item
   payload: Tree | Uint8Array
   sign: (protectedBytes: Uint8Array, payload: Uint8Array) => Uint8Array
-  /** Members of its line that do not repeat the envelope. */
+  /** Members of the entry's line that do not repeat the envelope. */
   line: Tree
-  /** The envelope; null once something in it is changed. */
+  /** The envelope; null: the entry was changed, so the envelope must be made again. */
   envelope: Uint8Array | null
   hashed: { readonly of: Uint8Array; readonly leaf: Uint8Array; readonly base64: string } | null
 }
@@ -58,7 +58,10 @@ export type Model = { readonly base: Base; readonly entries: Entry[] }
 
 const parsed = new Map<Base, readonly Entry[]>()
 
-/** Returns a model with the entries of the base. An entry MUST be copied before it is changed. */
+/**
+ * Returns a model with the entries of the base. The entries are shared, so they must be copied before they are
+ * changed.
+ */
 export function modelOf(base: Base): Model {
   const known = parsed.get(base) ?? base.chain.lines.map((line) => parseLine(base, line))
   parsed.set(base, known)
@@ -121,7 +124,7 @@ export function envelopeOf(entry: Entry): Uint8Array {
   return entry.envelope
 }
 
-/** Changes one entry, which is then signed again. Returns a description. */
+/** Changes one entry, which is then signed again. Returns a description of the change. */
 export function changeEntry(entry: Entry, random: Random): string {
   entry.envelope = null
   const { payload } = entry
@@ -141,8 +144,8 @@ export function changeHead(entry: Entry, random: Random): string {
 }
 
 /**
- * Puts a label of the protected header into both headers, moves it, or puts something else into the unprotected
- * header.
+ * Changes the unprotected header: copies a label of the protected header into it, moves a label there, or adds
+ * something else.
  */
 function changeUnprotected(entry: Entry, random: Random): string {
   const items = entry.head.items ?? []
@@ -167,7 +170,7 @@ function claim({ head, payload }: Entry): void {
   if (ms >= 0) claims.items[5] = int(Math.floor(ms / 1000))
 }
 
-/** Makes digests of definitions match again, so that the definition itself is refused. */
+/** Makes digests of definitions match again, so that a refusal is about the definition itself. */
 function mend(payload: Tree): void {
   const predicate = valueAt(payload, 'predicate') as Record<string, unknown> | undefined
   const kind = String(valueAt(payload, 'predicateType')).split('/').at(-2)
@@ -188,7 +191,7 @@ function mend(payload: Tree): void {
   try {
     setAt(payload, ['subject', 0, 'digest', 'sha256'], digestOf(said as JsonValue))
   } catch {
-    // No canonical form: the digest stays unchanged.
+    // The definition has no canonical form, so its digest stays unchanged.
   }
 }
 
@@ -217,7 +220,7 @@ function changeDocument(entry: Entry, random: Random): string {
     setAt(documents, [0, 'digest'], digest)
     setAt(payload, ['subject', Math.max(0, subjects.indexOf(name)), 'digest', 'sha256'], digest)
   } catch {
-    // No canonical form.
+    // The document has no canonical form, so its digest stays unchanged.
   }
   return `document: ${how}`
 }
@@ -230,7 +233,7 @@ function canonicalBytes(item: Tree): Uint8Array {
   }
 }
 
-/** Changes a ledger: mostly one entry, or the order of entries. */
+/** Changes a ledger. Usually it changes one entry, otherwise the order of entries. */
 export function changeModel(model: Model, random: Random): string {
   const { entries } = model
   const at = below(random, entries.length)
@@ -264,7 +267,7 @@ export type Rendered = {
   readonly chains: readonly Uint8Array[]
 }
 
-/** Renders the lines of an export. Leaves and chain match the entries. */
+/** Renders the lines of an export, with leaves and a chain that match the entries. */
 export function render({ base, entries }: Model): Rendered {
   const leaves: Uint8Array[] = []
   const chains = [genesis(sha256, parseIdBytes('led', base.chain.ledger))]

@@ -17,7 +17,10 @@ import {
 import { sha256, type TestSigner } from '../../../helpers/test-chain.ts'
 import { seededSigner } from './ledgers.ts'
 
-/* Checkpoints signed by their keys, honest or changed, with lines of witnesses and others. */
+/*
+ * Makes checkpoints, honest or changed, that are signed by the log's key. They also have lines of witnesses and of
+ * unknown keys.
+ */
 
 const WITNESSES = [0, 1].map((i) => ({ name: `w${i}.example/w`, signer: seededSigner(120 + i) }))
 export const WITNESS_KEYS = WITNESSES.map(({ name, signer }) =>
@@ -41,7 +44,7 @@ function logLine(text: string, name: string, signer: TestSigner): string {
   return line(name, id, signer.sign(encodeAny(text)))
 }
 
-/** Returns the cosignature of a witness. It signs the time that it states. */
+/** Returns the cosignature line of a witness, which also signs the line's time. */
 function witnessLine(text: string, at: number, time: bigint, tail = new Uint8Array(0)): string {
   const { name, signer } = WITNESSES[at]!
   const id = keyIdOf(sha256, name, concat([Uint8Array.of(NOTE_TYPES.cosignature), signer.key.raw]))
@@ -60,7 +63,7 @@ export function honestNote(
   return `${text}\n${logLine(text, checkpoint.origin, signer)}${witnesses.map((at) => witnessLine(text, at, TIME)).join('')}`
 }
 
-/** Changes one or two things in a note. A changed text is signed. */
+/** Changes one or two things in a note. If the text is changed, it is signed again. */
 export function hostileNote(
   checkpoint: Checkpoint,
   signer: TestSigner,
@@ -73,7 +76,7 @@ export function hostileNote(
     text = changed
     hows.push(how)
   }
-  // A signer states its name in the text.
+  // The name of the signer is the one in the text, or the checkpoint's own.
   const name = random() < 0.5 ? (text.split('\n')[0] ?? '') : checkpoint.origin
   const lines = [logLine(text, name, signer)]
   for (const at of [0, 1]) if (random() < 0.3) lines.push(witnessLine(text, at, TIME))
@@ -115,7 +118,7 @@ function hostileText(text: string, { size }: Checkpoint, random: Random): [strin
   ])()
 }
 
-/** Returns a base64 spelling that some readers accept. */
+/** Returns another base64 spelling of the bytes, which some readers accept. */
 function otherBase64(text: string, random: Random): string {
   const at = below(random, text.length)
   return pick(random, [
@@ -125,7 +128,7 @@ function otherBase64(text: string, random: Random): string {
     text.replaceAll('+', '-').replaceAll('/', '_'),
     `${text.slice(0, at)} ${text.slice(at)}`,
     `${text.slice(0, at)}=${text.slice(at)}`,
-    // Bits after the last byte.
+    // The last character has bits beyond the last byte.
     text.replace(/[A-Za-z0-9+/](=*)$/, (_, pad: string) => `B${pad}`),
     `${text}AAAA`,
     text.slice(4),
@@ -232,7 +235,7 @@ function changeLines(
   ])()
 }
 
-/** Returns a changed verifier key. Its id matches half of the time. */
+/** Returns a changed verifier key. In half of the cases its id matches. */
 export function hostileVerifierKey(name: string, signer: TestSigner, random: Random): string {
   const type = pick(random, [1, 1, 1, 4, 0, 2, 5, 255])
   const other = random() < 0.5 ? changeText(name, random) : name

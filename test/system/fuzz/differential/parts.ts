@@ -9,8 +9,6 @@ import { anyBase, anyEntry, checkpointOf, quoted, signerOf } from './chains.ts'
 import { changeEntry, changeHead, envelopeOf, payloadBytes, statementPool } from './model.ts'
 import { hostileNote, hostileVerifierKey, verifierKey, WITNESS_KEYS } from './notes.ts'
 
-/* Cases of one small part: a text, a statement, an envelope, a note, a key. */
-
 export function makeJson(random: Random): Made {
   const depth = pick(random, [4, 35, 64])
   if (random() < 0.004) return { ...longJson(random), trust: { depth } }
@@ -30,7 +28,7 @@ export function makeJson(random: Random): Made {
   }
 }
 
-/** Returns long texts that cost some readers more than their length. */
+/** Returns long texts whose cost grows faster than their length in some readers. */
 function longJson(random: Random): Pick<Case, 'how' | 'parts'> {
   const count = pick(random, [5_000, 20_000])
   const names = Array.from({ length: count }, (_, i) => `"${i}":0`).join(',')

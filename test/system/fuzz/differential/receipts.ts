@@ -27,11 +27,9 @@ import { modelOf, render } from './model.ts'
 import { honestNote } from './notes.ts'
 import { registeredItem } from './registered.ts'
 
-/* Cases of receipts in the headers of entries and statements. */
-
 /**
- * Puts a receipt into the header of an entry or statement, and changes something in one of them. Half of the changed
- * receipts are signed again.
+ * Puts a receipt into the header of an entry or statement, and changes something in the receipt or in the statement.
+ * Half of the changed receipts are signed again.
  */
 export function hostileReceipt(
   file: Uint8Array,
@@ -51,7 +49,7 @@ export function hostileReceipt(
     const head = decodeItem(inner[0]!.body!)!
     how = `protected of the receipt: ${changeItem(head, random)}`
     inner[0]!.body = encodeItem(head)
-    // The honest signature is over the root of the honest path, so sign that again.
+    // The receipt's signature is over the root of the honest path, so that root is signed again.
     if (random() < 0.8) inner[3]!.body = signer.sign(toBeSigned(inner[0]!.body, rootOf(file)))
   } else if (kind < 0.85) {
     how = `receipt: ${changeItem(inner[1]!, random)}`
@@ -91,8 +89,8 @@ export function makeReceipt(random: Random): Made {
 }
 
 /**
- * Returns a file as a server answers it. The receipt is inserted as CBOR, because a server would refuse some of these
- * envelopes.
+ * Returns a file in the form of a server's answer. The receipt is inserted as CBOR, because a server would refuse
+ * some of these envelopes.
  */
 export function receiptOf(chain: TestChain, line: TestLine, item?: number): Uint8Array {
   const { leaves, file } = honestReceipt(chain, line, item)
@@ -112,7 +110,7 @@ function honestReceipt(chain: TestChain, line: TestLine, item?: number) {
   try {
     return { leaves, file: receiptFileOf(chain, { ...line, envelope }, item === undefined ? {} : { item }) }
   } catch {
-    // An item without a canonical form.
+    // An item has no canonical form, so the file is made from the entry alone.
     return { leaves, file: receiptFileOf(chain, { ...line, envelope }) }
   }
 }

@@ -16,9 +16,12 @@ import { pickLength } from '../../../helpers/mutate/text.ts'
 import type { Made } from './case.ts'
 import { makeBases, signAs, signedStatement } from './ledgers.ts'
 
-/* Cases of Signed Statements of others. Their changed headers are signed. */
+/* Makes cases of Signed Statements of other issuers. Their changed headers are signed. */
 
-/** Returns a Signed Statement with a changed, signed header, as an item, so that a receipt can be inserted. */
+/**
+ * Returns a Signed Statement whose header was changed and then signed. It is returned as a CBOR item, so that a
+ * receipt can be inserted.
+ */
 export function registeredItem(random: Random): { item: Item; how: string } {
   const { issuers } = makeBases().all.find(({ name }) => name === 'registered')!
   const issuer = pick(random, issuers)
@@ -47,7 +50,7 @@ export function registeredItem(random: Random): { item: Item; how: string } {
   return { item, how: hows.join(', ') }
 }
 
-/** Puts a label of one header into the other, or a strange label into both. */
+/** Copies a label of one header into the other, or adds a strange label to both. */
 function inBoth(head: Item, unprotected: Item, random: Random): string {
   const items = head.items ?? []
   if (random() < 0.4 || items.length < 2) {
@@ -68,7 +71,7 @@ function ofLength(payload: Item, random: Random): string {
   return `${bytes} bytes`
 }
 
-/** Replaces the content type by label 258 and the labels that go with it (RFC 9995). */
+/** Replaces the content type by label 258 and the labels that belong to it (RFC 9995). */
 function asHash(head: Item, payload: Item, random: Random): string {
   const [alg, length] = pick(random, [
     [-16, 32],

@@ -8,7 +8,7 @@ import { Tally } from './tally.ts'
 import { type Verdict, verdictOf, writeArchive } from './typescript.ts'
 
 const CASES_DEFAULT = 20_000
-/** Cases in progress at once. While Python judges some, this process makes and judges the next ones. */
+/** Number of cases per batch. While Python judges a batch, this process makes and judges the next one. */
 const BATCH_CASES = 64
 
 export async function runDifferential(args: readonly string[]): Promise<void> {
@@ -37,7 +37,7 @@ export async function runDifferential(args: readonly string[]): Promise<void> {
   )
   console.log(`seed ${seed}`)
   let next = first
-  /** One sender per process. It awaits a batch before it sends the next one. */
+  /** Sends batches to one process. It awaits a batch before it sends the next one. */
   const lane = async (python: PythonVerifier) => {
     while (next < first + count && Date.now() < endsAtMs) {
       const from = next
@@ -55,12 +55,12 @@ export async function runDifferential(args: readonly string[]): Promise<void> {
   if (values.case !== undefined) tally.show()
 }
 
-/** Up to this many unmade cases are no sign of a faulty maker. */
+/** Up to this many cases that could not be made do not mean that a maker is faulty. */
 const UNMADE_MIN = 10
 
 /**
- * Makes a case. Returns null if a change left nothing to make a proof or a bundle of. Throws if this is true of more
- * than 1 % of the cases.
+ * Makes a case. Returns null if after the change no proof or bundle could be made. Throws if that is so for more than
+ * 1 % of the cases.
  */
 function make(seed: number, index: number, only: readonly Kind[], tally: Tally): Case | null {
   try {

@@ -33,7 +33,10 @@ import { verifyLedger } from '../../../../src/verify/verify-ledger.ts'
 import type { Trust } from './case.ts'
 import { type Case, type Kind, knownKeys } from './cases.ts'
 
-/** Verdict of a verifier on a case. `facts`: findings of an accepted case, which are compared. */
+/**
+ * Verdict of a verifier on a case. `facts`: what the verifier found in an accepted case. The facts of both verifiers
+ * are compared.
+ */
 export type Verdict = {
   readonly outcome: 'ok' | 'refused' | 'unreadable' | 'crash'
   readonly code: string
@@ -49,7 +52,6 @@ const keyOfKid = new Map<string, PublicKey>(
   keys.map(({ kid, spki }) => [kid, parsePublicKey('EdDSA', Buffer.from(spki, 'base64'))]),
 )
 
-/** Folder for the files of cases, in memory if possible. */
 export const DIRECTORY = mkdtempSync(join(tmpdir(), 'tallystick-fuzz-'))
 process.on('exit', () => rmSync(DIRECTORY, { recursive: true, force: true }))
 

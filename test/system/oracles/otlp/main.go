@@ -1,4 +1,5 @@
-// Exports a run and its events with OpenTelemetry's exporters of Go, using the variables of docs/otlp.md: otlp NAME.
+// Exports a run and its events with OpenTelemetry's exporters of Go, using the variables of docs/integrations/otlp.md.
+// Usage: otlp NAME.
 // Each export is sent twice, as after a lost answer.
 package main
 

@@ -1,7 +1,7 @@
-// Runs a Tessera log whose checkpoints a witness must cosign before they are published:
-// tessera KEY VKEY FOLDER WITNESS URL LIMIT. `tessera NAME` prints the two keys; WITNESS is the key of the witness, and
-// LIMIT is the time that the witness may take. Prints the newest checkpoint, which Go's note library has verified with the
-// keys of the log and of the witness.
+// Runs a Tessera log whose checkpoints a witness must cosign before they are published.
+// Usage: tessera KEY VKEY FOLDER WITNESS URL LIMIT. WITNESS is the witness's key, and LIMIT the time that the witness may
+// take. `tessera NAME` makes and prints KEY and VKEY. Prints the newest checkpoint. Before that, Go's note library verifies
+// it with the keys of the log and of the witness.
 package main
 
 import (

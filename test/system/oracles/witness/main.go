@@ -1,6 +1,6 @@
-// Runs the witness of transparency-dev, which is independent of Tallystick, on loopback: witness LOGS. LOGS is a file of
-// verifier keys, one per line, which is read at every request. Prints its verifier key and its address. Ends with its
-// standard input.
+// Runs the witness of transparency-dev, which is independent of Tallystick, on loopback. Usage: witness LOGS. LOGS is a file
+// of verifier keys, one per line, which is read at every request. Prints the verifier key and address of the witness. The
+// program ends when its standard input ends.
 package main
 
 import (

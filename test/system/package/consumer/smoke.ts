@@ -1,6 +1,6 @@
 /*
- * A user's program with the installed package, in one file. It is compiled strictly, without Node's types, and runs
- * on every runtime. Prints one line at the end; throws at the first fault.
+ * A user's program with the installed package, in one file. It is compiled strictly and without Node's types, and
+ * runs on every runtime. It prints one line at the end, and throws at the first fault.
  */
 import {
   ConflictError,
@@ -75,7 +75,7 @@ check(verifyWebhook === webhooks.verify, 'so is the receiver of webhooks')
 
 console.log(JSON.stringify({ records: report.records, entries: report.entries }))
 
-/** Takes a gated record through its life: created and judged by one client, delivered by the other. */
+/** Takes a gated record from its creation to its verdict. One client creates and judges it, the other one delivers. */
 async function settle(): Promise<LedgerRecord> {
   const { id } = await tallystick.records.create({
     payload: { task: 'count' },
@@ -87,7 +87,7 @@ async function settle(): Promise<LedgerRecord> {
   return tallystick.records.verdict(id, { verdict: 'accept' }, { ifVersion: version })
 }
 
-/** Verifies a stored webhook request, signed by keys without any other use. */
+/** Verifies a stored webhook request. The keys that signed it have no other use. */
 async function receive(): Promise<void> {
   const secret = 'whsec_AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE='
   const publicKey = 'whpk_gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q='
