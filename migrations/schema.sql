@@ -1129,13 +1129,14 @@ CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds te
  LANGUAGE plpgsql
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
--- A missing detail becomes nulls, which the columns refuse: no such entry is stored without its row. An entry that
--- ends a row must find it, not yet ended.
+-- If a detail is missing, its values are null and the columns refuse them, so no entry is stored without its row. An
+-- entry that ends a row must find that row, and the row must not have ended before.
 declare
   expected bigint;
   changed bigint;
 begin
-  -- Without this test, nine statements that find nothing would double the cost of an offer or of a peer's request.
+  -- Returns early for other kinds: nine statements that find nothing would double the cost of an offer or of a peer's
+  -- request.
   if not kinds && '{ledger-created,agent-registered,agent-key-registered,agent-key-revoked,key-created,type-registered,payload-erased,agent-disabled,key-revoked,server-key-rotated,ledger-restored}'
     then return; end if;
 
@@ -1152,7 +1153,7 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  -- At most one for each ledger and call: append_entries lets no entry of the ledger follow it.
+  -- A ledger has at most one such entry in a call, because append_entries decides no entry of the ledger after it.
   if 'agent-key-registered' = any (kinds) then
     perform register_signing_keys(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -1170,7 +1171,7 @@ begin
   )
   insert into api_key_secrets (ledger_id, secret_hash, key_id, mac, expires_at)
   select ledger_id, decode("secretHash", 'hex'), subject_id, decode(mac, 'hex'), "expiresAt" from made
-  -- It is null when a ledger is restored from its archive.
+  -- The secret is null when a ledger is restored from its archive.
   where "secretHash" is not null;
 
   insert into types (ledger_id, name, gated, definition, digest, registered_seq)
@@ -1213,7 +1214,8 @@ begin
   ), forgotten as (
     delete from api_key_secrets s using revoked r where s.ledger_id = r.ledger_id and s.key_id = r.key_id
   ), rotated as (
-    -- Must be its ledger's only entry in a call: later ones would have been decided by the previous key.
+    -- The entry must be its ledger's only one in the call, because later entries would have been decided with the
+    -- previous key.
     update chain_heads h set envelope_kid = decode(i."newKid", 'hex') from item i
     where i.kind = 'server-key-rotated' and i.of_ledger = 1 and h.ledger_id = i.ledger_id
     returning 1
@@ -1289,8 +1291,10 @@ begin
     on conflict do nothing;
   end if;
 
-  -- Short path: notarizations for one open ledger, signed by its current keys, within clock tolerance, without known
-  -- idempotency keys. The long path could append these too. It takes all items of which the short path is not sure,
+  -- Short path: notarizations for one open ledger, signed by its current keys, within the clock tolerance, without
+  -- known idempotency keys.
+  --
+  -- The long path could append these too. If the short path is not sure about an item, the long path takes all items,
   -- with the head already locked.
   if kinds <@ array['record-notarized', 'batch-notarized'] and ledger_ids[1] = all (ledger_ids) and 1 = all (versions)
     and 'RECORDED' = all (to_states) and array_position(actor_ids, null) is null and array_position(subject_ids, null) is null
@@ -1305,7 +1309,7 @@ begin
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
       is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
-      -- Separate, because a query for one item would pay for this plan.
+      -- A separate query, because a call of one item would also pay for its plan.
       if not is_sure then
         is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
@@ -1336,17 +1340,17 @@ begin
 
   if outcomes is null then
     by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
-    -- An agent's key becomes valid or invalid with its entry, so nothing after such an entry is decided in the same
-    -- call.
+    -- An agent's key becomes valid or invalid with its entry. So items after such an entry are not decided in the
+    -- same call.
     keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
-    -- Locked in id order, so that two calls never deadlock.
+    -- Heads are locked in the order of their ids, so that two calls never deadlock.
     perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
     signing := exists (select from agent_signing_keys s where s.ledger_id = any (ledger_ids));
     if num_nonnulls(variadic unseen_befores) > 0 then
       overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
     end if;
 
-    -- For each item of a pair: index of the other item.
+    -- For each item of a pair, the index of the pair's other item.
     if 'statement-registered' = any (kinds) then
       select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
       into others
@@ -1403,8 +1407,8 @@ begin
         where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
         offset 0
       ) k on true
-      -- Keys of agents: whether the actor's own key has signed, and which other agents of the entry must sign for
-      -- themselves.
+      -- Facts about keys of agents: whether the actor's own key has signed, and which other agents of the entry must
+      -- sign for themselves.
       left join lateral (
         select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
         where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
@@ -1419,12 +1423,14 @@ begin
             where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
         offset 0
       ) q on true
-      -- A first event needs no look-up: the primary key of records refuses a second record with that id.
+      -- The first event of a record needs no look-up, because the primary key of records refuses a second record with
+      -- that id.
       left join lateral (
         select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
           e.leaf as last_leaf
         from gated_records x
-        -- A cached plan of a plain join, made on empty tables, would read all entries of the ledger for each step.
+        -- A lateral, because a plain join could get a cached plan that was made on empty tables. That plan would read
+        -- all entries of the ledger for each step.
         cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
         where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
         offset 0
@@ -1434,19 +1440,21 @@ begin
           when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
           when i.first_seq is not null then
             case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
-          -- The worker may rotate the key of a frozen ledger. Otherwise the old key could never be retired.
+          -- Exception: the worker may rotate the key of a frozen ledger. Otherwise the old key could never be
+          -- retired.
           when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
           when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- A step that the record has already passed is decided at once. Otherwise each call would decide only the
-          -- first of many steps for one record.
+          -- A step that the record has already passed is decided at once and is not `again`. Otherwise each call
+          -- would decide only the first of many steps of one record.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
-          -- A statement is appended only together with the entry that registers it, which must follow it.
+          -- A statement is appended only together with the entry that registers it, and that entry must be the next
+          -- item.
           when i.kind in ('statement', 'statement-registered') and i.other is null then 8
-          -- Only the worker acts as `system` on records, and erases by a retention rule.
+          -- Only the worker may act as `system` on records, or erase by a retention rule.
           when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
           when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
           when i.by_agent is false or i.unsigned is not null then 13
@@ -1457,20 +1465,20 @@ begin
             select from record_transitions t
             where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
           when i.kind = 'revision-requested' and not i.may_revise then 3
-          -- Peers know only the keys of servers.
+          -- An agent's signature is refused, because peers know only the keys of servers.
           when i.by_agent and i.version > 1
             and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
           when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
           when i.version > 1 and case
               when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
-              -- accepted if the rules pass, rejected if they fail
+              -- accepted only if the rules passed, rejected only if they failed
               when i.kind = 'verdict-rendered' and i.gate = 'auto' then
                 i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
               when i.actor_id is null then false
               when i.kind = 'record-activated' then
                 i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
               when i.kind = 'completion-submitted' then i.party_id = i.performer_id
-              -- The performer must not overturn a verdict, in any agent's name.
+              -- The performer must not overturn a verdict, neither in its own name nor in another agent's.
               when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
               when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
               else i.party_id = i.principal_id
@@ -1495,10 +1503,11 @@ begin
         || coalesce(a.chain, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea), '' order by d.ix)
     into outcomes, seqs, chains, prev_seqs, signer_kids, answer
     from decided d left join appended a on a.ix = d.ix
-    -- An item is `again` if the other item of its pair was not appended.
+    -- An item gets the outcome `again` if the other item of its pair was not appended.
     cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-    -- An entry without the records that it begins is a caller's mistake that only an auditor would find.
+    -- The caller's mistake is refused here, because otherwise only an auditor would find an entry without the records
+    -- that it creates.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
       raise exception 'an entry that begins records must come with their rows'
@@ -1537,7 +1546,7 @@ begin
     where h.size is distinct from n.size) then
     perform refuse_unmoved();
   end if;
-  -- Removes the head of a refused ledger-created.
+  -- Removes the head of a ledger whose ledger-created was refused.
   if 'ledger-created' = any (kinds) then
     delete from chain_heads h where h.ledger_id = any (ledger_ids) and h.size = 0;
   end if;
@@ -1553,7 +1562,7 @@ declare
   expected bigint;
   changed bigint;
 begin
-  -- Entries create peerings and change their states, each only along an allowed transition.
+  -- Creates peerings and changes their states. Each change must be an allowed transition.
   if kinds && '{peer-added,peer-suspended,peer-resumed,peer-revoked}' then
     with item as (
       select i.*, d.*
@@ -1585,7 +1594,6 @@ begin
     if changed <> expected then
       raise exception 'this change of the peering is not allowed in its state' using errcode = 'integrity_constraint_violation', constraint = 'peers_state';
     end if;
-    -- Entries before this one do not concern the other side, so the cursor starts after them. This entry may be sent.
     insert into peer_keys (ledger_id, peer_id, kid, alg, spki, mac)
     select i.ledger_id, i.peer_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), decode(d.mac, 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, peer_id, detail, outcome)
@@ -1595,7 +1603,9 @@ begin
     select i.ledger_id, i.peer_id
     from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, peer_id, outcome)
     where i.outcome = 0 and i.kind = 'peer-added';
-    -- The invited side's peer-added is its first entry to send. The inviter's was already sent in an answer.
+    -- The cursor starts at this entry, because earlier entries do not concern the other side. The invited side sends
+    -- its own peer-added entry first. The inviter's was already sent in an answer, so the inviter's cursor starts
+    -- after it.
     insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid)
     select i.ledger_id, i.peer_id, i.seq + (p.role = 'inviter')::int4, decode(d."ownKid", 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, peer_id, detail, outcome, seq)
@@ -1618,7 +1628,7 @@ begin
     where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
   end if;
 
-  -- Shares start at the record's first entry, or at the entry that shares it later.
+  -- A share starts at the record's first entry, or at the entry that shares the record later.
   if kinds && '{record-created,record-shared}' then
     insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
     select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq
@@ -1635,7 +1645,7 @@ begin
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
       raise exception 'a record can be shared only with an active peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
-    -- Peers know only the keys of servers.
+    -- A record with an entry that an agent has signed cannot be shared, because peers know only the keys of servers.
     if 'record-shared' = any (kinds) and exists (
       select from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, record_id, outcome)
       join records r on r.ledger_id = i.ledger_id and r.record_id = i.record_id
@@ -1717,7 +1727,7 @@ begin
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 
-  -- Each of these may have made documents due.
+  -- Restarts the sweep, because each of these entries may have made documents due.
   insert into retention_sweeps (ledger_id, changed_seq)
   select i.ledger_id, max(i.seq) from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
   where i.outcome = 0 and i.kind in ('retention-set', 'hold-lifted')
@@ -1751,7 +1761,8 @@ CREATE OR REPLACE FUNCTION tallystick.append_received(ledger_ids uuid[], kinds t
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
 declare
-  -- Members of each receiving entry's detail, about 5 KB. Parsed once and not again by each statement.
+  -- Members of the details of receiving entries. A detail has about 5 KB, so it is parsed once here and not again by
+  -- each statement.
   came_ledgers uuid[];
   came_seqs bigint[];
   came_entries json[];
@@ -1772,7 +1783,7 @@ begin
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
     d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
-  -- For the home's own step these members have other meanings.
+  -- Only for entry-received, because in a step of the home ledger these members have other meanings.
   left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
   where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
     or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
@@ -1784,7 +1795,7 @@ begin
   left join lateral json_to_record(i.received)
     r ("peerId" uuid, seq bigint, kind text, "recordId" uuid, version int4, leaf text, envelope text) on true;
 
-  -- The other side completes the handshake or ends the peering.
+  -- Applies changes of a peering by the other side, which has completed the handshake or ended the peering.
   if expected > 0 then
     with moved as (
       update peers p set state = d.state, counterpart = coalesce(p.counterpart, decode(d.counterpart, 'hex')),
@@ -1801,8 +1812,8 @@ begin
     end if;
   end if;
 
-  -- Laterals, because with joins a session that calls often keeps a plan that reads all received entries (860 µs for
-  -- an entry, of 8,000).
+  -- Uses laterals. With joins, a session that calls often keeps a plan that reads all received entries (860 µs for
+  -- one entry among 8,000).
   if exists (
     select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
     cross join lateral (
@@ -1836,7 +1847,7 @@ begin
     on conflict do nothing;
   end if;
 
-  -- Of several steps of a record in one call, the last one determines its state.
+  -- If a call has several steps of a record, the last one determines its state.
   if num_nonnulls(variadic came_standings) > 0 then
     with item as (
       select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
@@ -1855,9 +1866,11 @@ begin
       last_seq = excluded.last_seq;
   end if;
 
-  -- Decisions about this ledger's offers. Their seqs are computed before the offers are looked up. Joined directly to
-  -- the details, the plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last
-  -- condition prevents a plan that reads all pending offers.
+  -- Applies decisions about this ledger's offers.
+  --
+  -- Their seqs are computed before the offers are looked up. When the offers were joined directly to the details, the
+  -- plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last condition prevents a
+  -- plan that reads all pending offers.
   if num_nonnulls(variadic came_offers) > 0 then
     with decided as materialized (
       select i.ledger_id, i.seq as decided_seq, d.*
@@ -1869,7 +1882,7 @@ begin
     where o.ledger_id = d.ledger_id and o.seq = d.seq and o.state <> all ('{taken,refused}');
   end if;
 
-  -- Removes documents that their home has erased.
+  -- Removes documents that their home ledger has erased.
   if num_nonnulls(variadic came_erasures) > 0 then
     with erased as materialized (
       select i.seq as erased_seq, r.ledger_id, r.seq
@@ -1884,7 +1897,7 @@ begin
     where x.ledger_id = e.ledger_id and x.seq = e.seq and x.erased_seq is null;
   end if;
 
-  -- A peer that sends can be sent to.
+  -- Ends a pause of sending, because a peer that sends can also receive.
   update peer_cursors c set resume_at = null
   from (
     select distinct i.ledger_id, r.peer_id from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
@@ -1894,7 +1907,7 @@ begin
   ) i
   where c.ledger_id = i.ledger_id and c.peer_id = i.peer_id and c.resume_at > now() + interval '1 second';
 
-  -- Replaces the other ledger's key, as an entry under its old key demands.
+  -- Replaces the other ledger's key, because an entry under its old key says so.
   if 'peer-key-rotated' = any (kinds) then
     update peer_keys k set until_seq = r.seq
     from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
@@ -1922,7 +1935,8 @@ begin
   left join lateral json_to_record(i.detail::json) d (issuer text, subject text, "contentType" text, kid text) on true
   where i.outcome = 0 and i.kind = 'statement-registered';
 
-  -- The policy that the server applied may have been replaced since. The check is final, because the head is locked.
+  -- The policy that the server applied may have been replaced since then. This check is final, because the head is
+  -- locked.
   if exists (
     select from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
     left join lateral json_to_record(i.detail::json) d (policy text) on true
@@ -2019,7 +2033,7 @@ CREATE OR REPLACE FUNCTION tallystick.begin_peer_request(ledger uuid, peer uuid,
 AS $function$
 begin
   perform from peer_inboxes i where i.ledger_id = ledger and i.peer_id = peer for update;
-  -- Longer than the tolerated age of a request, in both directions.
+  -- Nonces are stored for longer than the tolerated age of a request in both directions.
   delete from peer_nonces n where n.ledger_id = ledger and n.peer_id = peer and n.seen_at < clock_timestamp() - interval '150 seconds';
   insert into peer_nonces (ledger_id, peer_id, nonce) values (ledger, peer, request_nonce) on conflict do nothing;
   return found;
@@ -2040,9 +2054,9 @@ begin
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
-    if old.size = 0 then return old; end if;  -- the ledger-created was refused, so the ledger never began
+    if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
-    -- only `closed` changes: privileges decide who may do that
+    -- only `closed` changes; privileges decide who may change it
     if new.envelope_kid = old.envelope_kid then return new; end if;
     if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
         and e.kind = 'server-key-rotated')
@@ -2086,8 +2100,8 @@ begin
   select * into w from webhooks o where o.ledger_id = ledger and o.webhook_id = webhook;
   w = jsonb_populate_record(w, webhook_settings(settings));
   if 'documents' = any (w.include) and not with_documents then return 'documents'; end if;
-  -- Updates all columns, because a statement that names them would have to be changed for each new setting. The row
-  -- is locked.
+  -- Updates all columns, because a statement with their names would need a change for each new setting. No change of
+  -- others is lost, because the row is locked.
   execute (
     select format('update webhooks set (%1$s) = (select %1$s from (select ($1).*) n) where ledger_id = $2 and webhook_id = $3',
       string_agg(quote_ident(a.attname), ', '))
@@ -2146,7 +2160,7 @@ begin
   if not exists (select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
     or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
-    -- The first three lines of the note (C2SP tlog-checkpoint).
+    -- The first three lines of a note (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
     raise exception 'a checkpoint must match the chain and extend the checkpoints before it'
@@ -2198,7 +2212,7 @@ declare
     'state', 'active', 'state_at', clock_timestamp()));
   twin uuid;
 begin
-  -- Serialized for each ledger, so that no other endpoint is created between the check and the insert.
+  -- A lock for each ledger, so that no other endpoint is created between the check and the insert.
   perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
   select o.webhook_id into twin from webhooks o
   where o.ledger_id = ledger and o.state <> 'deleted'
@@ -2274,7 +2288,7 @@ begin
   if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
     and exists (
       select from (
-        -- Finds one piece and not all before it, because this runs for each entry.
+        -- Selects one piece and not all pieces before it, because this query runs for each entry.
         select * from archive_pieces n
         where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
       ) p join archives a on a.ledger_id = p.ledger_id
@@ -2331,7 +2345,7 @@ declare
   erased erasures[];
   changed int4;
 begin
-  -- Locked in order, so that two workers never deadlock.
+  -- Rows are locked in order, so that two workers never deadlock.
   perform from erasures e where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null order by e.seq for update;
   with done as (
     update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null
@@ -2376,7 +2390,7 @@ begin
       and case when length(k.key) = 18 then get_byte(k.key, 17) = any (g.places) end;
   end if;
 
-  -- The label of a gated record stays, because it finds the record's other documents (forget_labels).
+  -- The label of a gated record stays, because the record's other documents are found by it (forget_labels).
   update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = x.seq,
     subject = case when exists (select from gated_records g where g.ledger_id = ledger and g.record_id = r.record_id)
       then r.subject end
@@ -2573,7 +2587,7 @@ begin
     or (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
     return false;
   end if;
-  -- These have long expired.
+  -- Removes invitations that expired long ago.
   delete from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at < now() - interval '30 days';
   insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
   values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
@@ -2878,7 +2892,7 @@ begin
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
           and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
-      -- A label is removed with the payload or later.
+      -- A label is removed together with the payload, or later.
       or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
     raise exception 'a record may change only by an erasure with an entry'
@@ -2901,14 +2915,16 @@ begin
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
   last_seq = least(end_seq, c.next_seq);  -- least ignores nulls
   if c.recover_seq is not null then
-    -- Where the running recovery began is unknown, so the request must be within its rest.
+    -- A recovery is running, and where it began is unknown. So a request counts as the same one only if it is within
+    -- the rest of the running recovery.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
   if from_seq < last_seq then
     update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
     where x.ledger_id = ledger and x.webhook_id = webhook;
-    -- Changes `xmin`, so that the delivering worker reads the endpoint again.
+    -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+    -- endpoint again.
     update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   end if;
   return 'recovering';
@@ -2942,7 +2958,7 @@ AS $function$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- The first waiting event of each record becomes due.
+  -- The first of each record's waiting events becomes due.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -3096,7 +3112,7 @@ begin
   end if;
   if piece_state = 'kept' then
     update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from;
-    -- The move of the ledger has begun meanwhile (refuse_while_moving).
+    -- No row was updated, because the move of the ledger has begun meanwhile (refuse_while_moving).
     if not found then return; end if;
   end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
@@ -3177,7 +3193,7 @@ AS $function$
 declare
   found_id uuid;
 begin
-  -- Serialized for each ledger, so that an open audit cannot end between the insert and the select.
+  -- A lock for each ledger, so that an open audit cannot end between the insert and the select.
   perform pg_advisory_xact_lock(hashtextextended('audit ' || ledger, 0));
   insert into audits (ledger_id, audit_id, requested_by) values (ledger, audit, agent)
   on conflict (ledger_id) where state in ('queued', 'running') do nothing
@@ -3256,7 +3272,7 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
   update webhook_deliveries d set due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
-  -- Makes the delivering worker read due deliveries again.
+  -- The changed due time makes the delivering worker read due deliveries again.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
     due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
@@ -3322,7 +3338,8 @@ begin
   where s.ledger_id = ledger and s.webhook_id = webhook;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
-  -- Changes `xmin`, so that the delivering worker reads the endpoint again.
+  -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+  -- endpoint again.
   update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   return 'rotated';
 end $function$;
@@ -3473,7 +3490,7 @@ declare
   moved int4 := 0;
   changed int4;
 begin
-  -- One statement, because each further statement costs a call of one item 100 µs.
+  -- One statement, because each further statement adds 100 µs to a call of one item.
   with new_entries as (
     insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope, signer_kid)
@@ -3542,8 +3559,8 @@ begin
   if 2 <= any (versions) then
     steps := (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version > 1);
   end if;
-  -- Applies one step of each record at a time, as its trigger demands. A call has at most two steps of a record; a
-  -- restore has as many as were archived.
+  -- Applies one step of each record at a time, as the trigger of gated_records demands. A call has at most two steps
+  -- of a record, but a restore has as many as were archived.
   for nth in 1 .. steps loop
     update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
       performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
@@ -3574,8 +3591,8 @@ begin
     end if;
   end if;
 
-  -- Rows that administrative entries (without a version) name: ledgers, agents, keys. Details have their columns as
-  -- JSON.
+  -- Stores the rows that administrative entries (those without a version) name: ledgers, agents, keys. The details
+  -- have the columns of these rows as JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -3587,7 +3604,7 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
-  -- Last, because an erasure in this call may come before the lift.
+  -- Comes last, because an erasure in this call may come before the hold is lifted.
   if 'hold-lifted' = any (kinds) then
     delete from hold_records r
     using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
@@ -3595,7 +3612,7 @@ begin
       and h.ledger_id = i.ledger_id and coalesce(h.lifted_seq, 9223372036854775807) = i.seq
       and r.ledger_id = h.ledger_id and r.record_id = any (h.record_ids) and r.seq = h.seq;
   end if;
-  -- Entries about peers, shares of records, and offers.
+  -- Stores details of entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
   end if;
@@ -3977,13 +3994,13 @@ comment on column tallystick.batch_chunks.released_bytes is 'Length of the conte
 
 comment on column tallystick.batch_chunks.seq is 'Entry that notarized the batch.';
 
-comment on column tallystick.entries.actor_id is 'Agent that acted; null: the system.';
+comment on column tallystick.entries.actor_id is 'Agent that acted; null: the actor is `system`.';
 
 comment on column tallystick.entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
 
-comment on column tallystick.entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); for kind statement, another party''s (docs/formats/registered-statements.md); null: only the archive has it.';
+comment on column tallystick.entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md). For kind statement it is the envelope of another party (docs/formats/registered-statements.md); null: only the archive has the envelope.';
 
-comment on column tallystick.entries.item_count is 'Number of records in a batch; null: not a batch.';
+comment on column tallystick.entries.item_count is 'Number of records in a batch; null: the entry is no batch.';
 
 comment on column tallystick.entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
 
@@ -3995,7 +4012,7 @@ comment on column tallystick.entries.subject_id is 'Record, batch, agent, key or
 
 comment on column tallystick.entries.version is 'Version of the record after the event.';
 
-comment on column tallystick.gated_records.ended_as is 'Final state; empty while the record is open. An overturning changes REJECTED to ACCEPTED.';
+comment on column tallystick.gated_records.ended_as is 'Final state; empty while the record is open. An overturned verdict changes REJECTED to ACCEPTED.';
 
 comment on column tallystick.gated_records.performer_remote is 'Name (led_…/agt_…) of a performer in another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
 
@@ -4005,9 +4022,9 @@ comment on column tallystick.records.digest is 'Salted SHA-256 of the payload (d
 
 comment on column tallystick.records.first_seq is 'Entry that made the record.';
 
-comment on column tallystick.records.other_members is 'Signed members without a column of their own, as the entry signs them (src/proof/statement/record-members.ts); null: it has none.';
+comment on column tallystick.records.other_members is 'Signed members without a column of their own, as the entry signs them (src/proof/statement/record-members.ts); null: the record has none.';
 
-comment on column tallystick.records.payload is 'Canonical JSON; null once erased.';
+comment on column tallystick.records.payload is 'Canonical JSON; null once an erasure has removed it.';
 
 comment on column tallystick.records.payload_erased_seq is 'Entry that erased the payload.';
 
@@ -4015,10 +4032,10 @@ comment on column tallystick.records.subject is 'Data subject of the record: key
 
 comment on column tallystick.retention_rules.days is 'Retention of a record''s documents after its end, in days; null: forever.';
 
-comment on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) is 'Stores a peering to which this side was invited. false: the ledger has too many.';
+comment on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) is 'Stores a peering to which this side was invited. Returns false if the ledger has too many peerings.';
 
-comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores the details of administrative entries, by kind: agents, keys, types, erasures, closures, and the ends of
-rows.';
+comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores the details of administrative entries, by kind: agents, keys, types, erasures and closures. Also ends rows,
+for example of disabled agents and revoked keys.';
 
 comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains. There is no other way to append.
 
@@ -4098,306 +4115,349 @@ This function decides, and write_entries writes. A new argument must be added to
 MAC and to the call; there as an argument and to its insert. The columns in src/db/chain/append-entries.ts have the
 same order.';
 
-comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the details of entries about peers, shares and offers, by kind. Like append_details, it is called for every
-entry with details.';
+comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the details of entries about peers, shares and offers, by kind. As with append_details, it is called for
+every entry with details.';
 
-comment on function tallystick.append_keeping(uuid[],text[],text[],smallint[],bigint[]) is 'Stores rules and holds as set by their entries, and restarts the worker''s sweep of the ledger.';
+comment on function tallystick.append_keeping(uuid[],text[],text[],smallint[],bigint[]) is 'Stores rules and holds as their entries set them. Restarts the worker''s sweep of the ledger.';
 
 comment on function tallystick.append_received(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger''s
-entry; the other members are its consequences.';
+entry. The other members of `details` are its consequences.';
 
-comment on function tallystick.append_statements(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the search columns of registered statements. `seq` is the statement''s: one before the entry that registers
-it.';
+comment on function tallystick.append_statements(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores the search columns of registered statements. `seq` is the seq of the statement, which is one less than that
+of the entry that registers it.';
 
-comment on function tallystick.archive_pieces_change() is 'Trigger: an archive piece never changes. Its state advances from `kept` through `leaving` to `left`. A piece with
-content that is nowhere else cannot be deleted.';
+comment on function tallystick.archive_pieces_change() is 'Trigger: an archive piece never changes, except that its state advances from `kept` through `leaving` to `left`. A
+piece cannot be deleted once some of its content is only in the archive.';
 
-comment on function tallystick.batch_chunks_begin() is 'Trigger: a batch''s chunks are inserted together and numbered from 0. Their number of records must match the entry,
-and ids must be consecutive.';
+comment on function tallystick.batch_chunks_begin() is 'Trigger: a batch''s chunks are inserted together and numbered from 0. The number of their records must match the
+entry. Their ids must be consecutive.';
 
-comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes only by an erasure that an entry ordered, or when its content leaves for the archive,
-which has it. An audit detects any other change, because the digests of all records are signed.';
+comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes in two cases only: by an erasure that an entry ordered, or when its content leaves and the
+archive has it. An audit detects any other change, because the digests of all records are signed.';
 
 comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction and stores the nonce. Returns whether the nonce is new.';
 
-comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. It always
-fires.';
+comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head only moves forward. Its key changes only if the newest entry is a server-key-rotated. The trigger
+always fires.';
 
-comment on function tallystick.chain_link(bytea,bytea) is 'Returns the chain after `leaf` (docs/formats/chain-and-checkpoints.md).';
+comment on function tallystick.chain_link(bytea,bytea) is 'Returns the chain hash after `leaf` (docs/formats/chain-and-checkpoints.md).';
 
 comment on function tallystick.chain_step(bytea,bytea,bytea) is 'State transition function of the aggregate chain_extend.';
 
-comment on function tallystick.change_webhook(uuid,uuid,jsonb,boolean) is 'Changes the settings in `settings`. Returns `changed`, `missing`, or `documents`: it would send documents, which
-`with_documents` forbids.';
+comment on function tallystick.change_webhook(uuid,uuid,jsonb,boolean) is 'Changes the settings in `settings`. Returns `changed`, `missing`, or, if the endpoint would get documents and
+`with_documents` is false, `documents`.';
 
-comment on function tallystick.charge_peer(uuid,uuid,bigint,bigint) is 'Adds stored entries and bytes to a peer''s use of today. Raises if that exceeds its budget.';
+comment on function tallystick.charge_peer(uuid,uuid,bigint,bigint) is 'Adds stored entries and bytes to what a peer has used today. Raises an error if the sum exceeds the peer''s budget.';
 
-comment on function tallystick.charge_peers() is 'Trigger: charges peers for stored data. It counts rows where they are inserted, so that no path is free: a received
-entry with the local entry that answers it and its evidence, documents, types and forks.';
+comment on function tallystick.charge_peers() is 'Trigger: charges peers for stored data, counted where rows are inserted, so that no way of storing is free.
+
+It counts received entries with the local entry that answers each and its evidence, received documents, types and
+forks.';
 
 comment on function tallystick.checkpoints_agree() is 'Trigger: a checkpoint and its note must agree with the chain. Each checkpoint is larger than all earlier ones.';
 
 comment on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) is 'Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the
-closed ones.
+closed ledgers.
 
-Locks the heads, so that neither an append nor an acknowledgement can come in between. The API''s login could append
-a ledger-restored that nobody signed, so the worker verifies it. A false one, at `refused_seqs`, is ignored. A call
-takes at most 1,000 ledgers; with more, servers would continue to append to the last ones for many seconds.';
+The heads are locked, so that neither an append nor an acknowledgement can come in between. The API''s login could
+append a ledger-restored that nobody signed, so the worker verifies such entries. It lists false ones in
+`refused_seqs`, and they are ignored here.
 
-comment on function tallystick.create_webhook(uuid,uuid,jsonb,uuid,uuid,bytea,bytea,integer) is 'Creates an endpoint for events that are appended from now on and returns its id. Returns an identical endpoint if
-there is one, because a client without an answer retries. null: the ledger has `webhooks_max` endpoints.';
+A call takes at most 1,000 ledgers, because with more, servers would continue to append to the last ledgers for
+many seconds.';
 
-comment on function tallystick.delete_webhook(uuid,uuid) is 'Deletes an endpoint and its secrets. The worker removes the other rows. false: no such endpoint.';
+comment on function tallystick.create_webhook(uuid,uuid,jsonb,uuid,uuid,bytea,bytea,integer) is 'Creates an endpoint for events that are appended from now on, and returns its id. Returns null if the ledger has
+`webhooks_max` endpoints.
 
-comment on function tallystick.documents_keep() is 'Trigger: a document is inserted with the entry that has its digest, and only an erasure sets it to null. Evidence
-that an agent offers to another ledger is stored with its offer.';
+If an identical endpoint exists, returns the id of that one, because a client that got no answer tries again.';
 
-comment on function tallystick.entries_change() is 'Trigger: an entry never changes. Only the envelope of a notarization is removed once the archive has it. Its leaf
-stays and identifies the envelope.';
+comment on function tallystick.delete_webhook(uuid,uuid) is 'Deletes an endpoint and its secrets. The worker removes the other rows. Returns false if the endpoint does not
+exist.';
 
-comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries must continue their ledger''s chain, link by link. Moves the chain''s head, which nothing
-else can move. Entries that do not continue the head are refused. It always fires.';
+comment on function tallystick.documents_keep() is 'Trigger: a document is inserted with the entry that contains its digest, and only an erasure sets it to null.
+Evidence that an agent offers to another ledger is stored with its offer.';
 
-comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes the documents of one ledger that the entries at `ats` erased. Returns how many were removed; documents that
-are already removed are skipped. The caller has verified the entries; here they only have to exist.
+comment on function tallystick.entries_change() is 'Trigger: an entry never changes, with one exception. The envelope of a notarization is removed once the archive has
+it. The entry''s leaf stays and identifies the envelope.';
 
-Records of batches are in compressed chunks, which the caller rewrites, each once for all of its records:
+comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries must continue their ledger''s chain, link by link. Entries that do not continue the head
+are refused.
+
+It also moves the chain''s head, which nothing else can move. The trigger always fires.';
+
+comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes the documents of one ledger that the entries at `ats` erased. Returns the number of removed documents.
+Documents that were removed before are skipped. The caller has verified the entries; this function only checks that
+they exist.
+
+Records of batches are in compressed chunks. The caller rewrites each chunk once for all of its erased records:
 
 - `chunk_seqs` and `chunk_numbers`: which chunks.
 - `chunks_before`: SHA-256 of the content that the caller read.
-- `chunks_after`: the content without the payloads.
+- `chunks_after`: the content without the erased payloads.
 - `keys_gone[n]`: a reference that no record of chunk `key_chunks[n]` has any more.
 
-If the content has moved to the archive, the remaining metadata takes its place; empty: none. Metadata may be
-unchanged by an erasure, so its SHA-256 begins with `erased_seq` as eight bytes; -1: null.
+If the content has moved to the archive, `chunks_after` is the remaining metadata; empty: no metadata remains. An
+erasure may leave the metadata unchanged. So the hashed bytes in `chunks_before` begin with `erased_seq` in eight
+bytes (-1 for null).
 
-Raises 40001 if a chunk has changed meanwhile, and P0002 if a payload has neither row nor chunk.
+Raises 40001 if a chunk has changed meanwhile, and P0002 if a payload has neither a row nor a chunk.
 
 Each call is planned anew, because a session would keep a plan made on empty tables.';
 
-comment on function tallystick.find_replay(uuid,uuid,bytea,bytea) is 'Returns the seq of the first outcome for this Idempotency-Key; -1: it was a different request; null: none. Used for
-requests that the present state would refuse, although they may have succeeded before.';
+comment on function tallystick.find_replay(uuid,uuid,bytea,bytea) is 'Returns the seq of the first outcome for this Idempotency-Key; -1: the key was used for a different request; null:
+the key is new.
 
-comment on function tallystick.forget_labels(uuid,uuid,integer) is 'Removes labels of ended gated records that have no document any more. Reads the next `page` records, after
-`after_ledger` and `after_record`, with a label but without a payload.
+Used for requests that the present state would refuse, because they may have succeeded before.';
 
-Returns the last of them; null: there are no more. While a record is open, it can get documents that its label must
-find. Rows of a ledger that was or is being moved stay as copied.';
+comment on function tallystick.forget_labels(uuid,uuid,integer) is 'Removes the labels of gated records that have ended and have no document any more. Reads the next `page` records
+after `after_ledger` and `after_record` that have a label but no payload.
 
-comment on function tallystick.gated_records_begin() is 'Trigger: a gated record begins with the entry that creates it and must match it. The principal is the entry''s
-party. Adds the deadline to open_deadlines.';
+Returns the last record that was read; null: there are no more. An open record keeps its label, because it can get
+documents that must be found by the label. Rows of a ledger that was moved or is being moved stay as copied.';
+
+comment on function tallystick.gated_records_begin() is 'Trigger: a gated record begins with the entry that creates it and must match that entry. Its principal is the party
+of the entry. Also adds the record''s deadline to open_deadlines.';
 
 comment on function tallystick.gated_records_change() is 'Trigger: a gated record changes as record_transitions allows, one version at a time, with an entry for each step.
-Terms are fixed; the activation sets the performer, and revision-requested counts a revision.
+Terms are fixed, except that the activation sets the performer. revision-requested counts a revision.
 
-Also updates the rows of waiting work, one by one and by key. By a join, a session would keep a plan made for few
-rows. By ctid, a row would remain if a worker has given it a job meanwhile.';
+Also updates the rows of waiting work, one by one and by key. A join would not do, because a session would keep a
+plan made for few rows. Finding rows by ctid would not do either, because a row to which a worker has given a job
+meanwhile would remain.';
 
-comment on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) is 'Returns the holds on a record at a given seq. None is returned for a seq before the newest lift, because
-hold_records has only standing holds.
+comment on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) is 'Returns the holds that are on a record at the seq `at`. If `at` is before the newest lift, the result is
+incomplete, because hold_records has only standing holds.
 
-Holds that name records are found by the record, however many other holds the ledger has. hold_records only finds
-them; the rows of `holds` determine what is held.';
+Holds that name records are found by the record, so that many other holds of the ledger cost nothing. hold_records
+is only an index: the rows of `holds` decide which records are on hold.';
 
-comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key outlives the payload of its request, but its fingerprint does not, because a short
-request could be guessed from it.';
+comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key outlives the payload of its request. Its fingerprint is removed with the payload,
+because a short request could be guessed from the fingerprint.';
 
-comment on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) is 'Stores an invitation. false: the ledger has too many.';
+comment on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) is 'Stores an invitation. Returns false if the ledger has too many invitations or peerings.';
 
-comment on function tallystick.is_of_batch(uuid) is 'Whether a record with this id is in a chunk and not in a row, by a bit of the id (records_ids, batch_chunks_ids).';
+comment on function tallystick.is_of_batch(uuid) is 'Whether a record with this id is in a chunk and not in a row of its own. A bit of the id says so (records_ids,
+batch_chunks_ids).';
 
-comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items whose traces, or groups of logs, got records of the same agent from `unseen_befores` on. Their
-spans and logs may be stored already (docs/decisions/0030-a-span-is-one-record.md). Other keys of the items are
-ignored.';
+comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items whose traces or groups of logs have got records of the same agent from `unseen_befores` on. Their
+spans and logs may be stored already (docs/decisions/0030-a-span-is-one-record.md).
 
-comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) is 'Stores an entry whose position is already taken by another one. Does nothing if `forks_max` are stored.';
+Other keys of the items are ignored.';
+
+comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) is 'Stores an entry of a peer for whose position another entry is stored. Does nothing if `forks_max` such entries are
+stored.';
 
 comment on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) is 'Stores the facts of a request for a cosignature: the other side''s key, the cosigned tree, and a different tree of a
-size that was seen. null: unchanged. The caller has locked the peering.';
+size that was seen before. A fact that is null stays unchanged. The caller has locked the peering.';
 
-comment on function tallystick.keeping_change() is 'Trigger: a rule never changes. A hold changes only by the entry that lifts it, and its hold_records are deleted
-afterwards.';
+comment on function tallystick.keeping_change() is 'Trigger: a rule never changes. A hold changes only by the entry that lifts it. After that its hold_records are
+deleted.';
 
 comment on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) is 'Returns the facts by which rules and holds select a record: its type, its agents (maker, represented agent,
 performer), the entry that made it, and the time of its last change (null while it is open).
 
-A record of a batch has no row: the caller passes type and agents from its chunk, and the entry at `document_seq`
-made it. A record of another ledger has no row either: its type is the one that its home states, and its agents are
+A record of a batch has no row. The caller passes its type and agents from the chunk, and the entry that made it is
+the one at `document_seq`.
+
+A record of another ledger has no row either. Its type is the one that its home ledger states, and its agents are
 those that offered the evidence at `document_seq`.';
 
-comment on function tallystick.leaves_for_archive(text) is 'Whether envelopes of this kind may leave for the archive. No append needs them, only reads, proofs and audits.';
+comment on function tallystick.leaves_for_archive(text) is 'Whether envelopes of this kind may leave for the archive. An append never needs them. Only reads, proofs and audits
+do.';
 
 comment on function tallystick.ledger_ends(uuid) is 'Returns the size of the ledger and of its newest checkpoint.';
 
-comment on function tallystick.lock_webhook(uuid,uuid) is 'Locks an endpoint until the end of the transaction. false: no such endpoint.';
+comment on function tallystick.lock_webhook(uuid,uuid) is 'Locks an endpoint until the end of the transaction. Returns false if the endpoint does not exist.';
 
-comment on function tallystick.mac_holds(bytea,bytea) is 'Verifies `mac` (key id, 8 bytes; HMAC-SHA256, 32 bytes) over a message. Both sides are hashed again under the key,
-so that the time of the comparison reveals nothing about the right MAC.';
+comment on function tallystick.mac_holds(bytea,bytea) is 'Verifies `mac` over a message. A MAC is a key id (8 bytes) and an HMAC-SHA256 (32 bytes).
 
-comment on function tallystick.missing_guards() is 'Returns a sentence for each guard that is off or missing: triggers that migrate has stored in `guards`, foreign
-keys, and the write-ahead log of a table. After a crash, an unlogged table would be empty.';
+Both sides are hashed again under the key before the comparison, so that its time reveals nothing about the right
+MAC.';
 
-comment on function tallystick.own_signatures_hold(uuid,bytea,bytea[],uuid[],uuid[],timestamp with time zone[]) is 'For the short path of append_entries: checks all items of a ledger that its own key has not signed. Each must be
-signed by a current key of its actor, choose an id that the ledger does not have, and be within 20 s of the clock.
-The long path finds out which item fails.
+comment on function tallystick.missing_guards() is 'Returns a sentence for each guard that is off or missing.
 
-The limit is 20 s, so that one agent alone cannot make entries that are a minute apart, between which a verifier
+Guards are the triggers that migrate has stored in `guards`, foreign keys, and the write-ahead log of tables: an
+unlogged table would be empty after a crash.';
+
+comment on function tallystick.own_signatures_hold(uuid,bytea,bytea[],uuid[],uuid[],timestamp with time zone[]) is 'Checks those items of a ledger that its own key has not signed, for the short path of append_entries. If it returns
+false, the long path finds out which item fails.
+
+Each such item must be signed by a current key of its actor, choose an id that the ledger does not have, and be
+within 20 s of the clock.
+
+With a limit of 20 s, one agent alone cannot make entries that are a minute apart. Between such entries a verifier
 expects a checkpoint (src/proof/ledger/tail.ts).';
 
-comment on function tallystick.owner_silences_triggers() is 'Whether the session belongs to the owner, who may write with session_replication_role = replica: move-ledger copies
-rows unchanged.';
+comment on function tallystick.owner_silences_triggers() is 'Whether the session is the owner''s. The owner may write with session_replication_role = replica, because
+move-ledger copies rows unchanged.';
 
-comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an active endpoint. One that is paused or disabled stays unchanged. false: no such endpoint.';
+comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an active endpoint. An endpoint that is paused or disabled stays unchanged. Returns false if the endpoint
+does not exist.';
 
 comment on function tallystick.peer_witnesses_grow() is 'Trigger: the cosigned tree of a peer only grows, and a fork that was found stays.';
 
 comment on function tallystick.place_in_batch(uuid) is 'Returns a record''s index in its batch: the low 12 bits of its id.';
 
-comment on function tallystick.records_begin() is 'Trigger: a record must have an entry that begins it.';
+comment on function tallystick.records_begin() is 'Trigger: a record must have an entry that creates it.';
 
 comment on function tallystick.records_change() is 'Trigger: a record never changes, except that an erasure sets its documents to null.';
 
-comment on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) is 'Delivers entries from `from_seq` to before `end_seq` again; null: up to the endpoint''s position. Events that were
-delivered are included only with `delivered`. Returns `missing`, `busy` (another recovery is running) or
-`recovering`.';
+comment on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) is 'Delivers entries from `from_seq` to before `end_seq` again; `end_seq` null: up to the endpoint''s position. Events
+that were delivered are included only with `delivered`. Returns `missing`, `busy` if another recovery is running,
+or `recovering`.';
 
-comment on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) is 'Redelivers dead events from the id `first_event` on, oldest first, at most `deliveries_max`. Returns how many, and
-whether there are more. No row: no such endpoint.';
+comment on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) is 'Redelivers dead events from the id `first_event` on, oldest first, at most `deliveries_max`. Returns their number,
+and whether there are more. Returns no row if the endpoint does not exist.';
 
-comment on function tallystick.redeliver_events(uuid,uuid,uuid[]) is 'Restarts the retry schedule of deliveries. A sender that sees a different due time in the cursor reads due
+comment on function tallystick.redeliver_events(uuid,uuid,uuid[]) is 'Restarts the retry schedule of deliveries. The due time in the cursor changes too, so that a sender reads due
 deliveries again (src/db/events/webhook-work.ts).';
 
-comment on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) is 'Redelivers one event. Returns `missing`, `held` (it already waits for an earlier event of its record) or
+comment on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) is 'Redelivers one event. Returns `missing`, `held` if the event already waits for an earlier event of its record, or
 `redelivered`.';
 
 comment on function tallystick.refuse_change() is 'Trigger: refuses to change or remove rows of an append-only table.';
 
-comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of held documents, and erasures by a rule before the retention is over, by the database''s clock.
-The ledger''s head is locked: a hold that was committed before is seen, and a later hold finds the erasure in the
-chain.';
+comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of documents on hold. Also refuses erasures by a rule before the retention is over by the
+database''s clock.
 
-comment on function tallystick.refuse_unmoved() is 'Raises 55000 because entries were inserted but the trigger that moves the head did not fire. No constraint is
-named: it is the database''s state and no row''s fault.';
+The ledger''s head is locked. So a hold that was committed before is seen here, and a hold that comes later finds
+the erasure in the chain.';
 
-comment on function tallystick.refuse_while_moving() is 'Trigger: the rows of a ledger that is being moved, or was moved, to another database stay as copied. A statement of
-the worker may affect many ledgers and skips the rows of such a ledger.';
+comment on function tallystick.refuse_unmoved() is 'Raises 55000 because entries were inserted but the trigger that moves the head did not fire. The error names no
+constraint, because the cause is the state of the database and not a row.';
 
-comment on function tallystick.refuse_without_triggers() is 'Raises 55000 for any login but the owner''s. Called in sessions with session_replication_role = replica: triggers
-and foreign keys are off, so their checks and additional writes would be missing.';
+comment on function tallystick.refuse_while_moving() is 'Trigger: the rows of a ledger that was moved or is being moved to another database stay as copied.
 
-comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys by which agents sign for themselves.
+A statement of the worker may affect many ledgers. Rows of such a ledger are then skipped and cause no error.';
 
-A verifier refuses a ledger in which an agent has more than eight current keys, or a further key without the
-endorsement of a current one. So this function checks both, under the lock of the chain''s head. Including revoked
-keys an agent has at most 256: the follower reads and digests all keys of a ledger, and agents may rotate their own
-keys as often as they like.';
+comment on function tallystick.refuse_without_triggers() is 'Raises 55000 for any login but the owner''s. Called in sessions with session_replication_role = replica, in which
+triggers and foreign keys are off, so that their checks and additional writes would be missing.';
 
-comment on function tallystick.release_content(uuid,bigint,bigint[],integer[],bytea[],bytea[],bigint[],bytea[],boolean) is 'Removes content from Postgres after the caller has read the archive piece back and compared it.
+comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys with which agents sign for themselves. Checks the limits for them under the lock of the chain''s head.
+
+A verifier refuses a ledger in which an agent has more than eight current keys, or a further key that no current
+key has endorsed. So both are checked here.
+
+Including revoked keys, an agent can have at most 256 keys. This limit is needed because the follower reads and
+digests all keys of a ledger, and agents may rotate their own keys as often as they like.';
+
+comment on function tallystick.release_content(uuid,bigint,bigint[],integer[],bytea[],bytea[],bigint[],bytea[],boolean) is 'Removes content from Postgres. The caller must have read the archive piece back and compared it before.
 
 - `chunks_before`: SHA-256 of each chunk''s content.
-- `kept_metadata`: the chunk''s metadata, which the archive lacks.
+- `kept_metadata`: the chunk''s metadata, which the archive does not have.
 - `entry_leaves`: leaf of each entry whose envelope is to leave.
 - `is_last`: marks the piece as `left` if none of its content remains.
 
-Returns how many left. Skips content that has changed meanwhile or left before, and everything of a ledger that is
-being moved. Raises P0002 if the archive has no such piece below its position.
+Returns how many contents and envelopes were removed. Content that has changed meanwhile or has left before is
+skipped, as is everything of a ledger that is being moved. Raises P0002 if the archive has no such piece below its
+position.
 
 Each call is planned anew, because a session would keep a plan made on empty tables.';
 
-comment on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) is 'Replaces all secrets of a key. Returns false, without a change, if they are not the `expected` ones.';
+comment on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) is 'Replaces all secrets of a key. If the present secrets differ from `expected`, changes nothing and returns false.';
 
-comment on function tallystick.replay_peer(uuid,uuid,bigint[]) is 'Sends dead letters again, with the entries that wait for them. `at`: their seqs; null: all. Returns how many there
-were.';
+comment on function tallystick.replay_peer(uuid,uuid,bigint[]) is 'Sends dead letters again, with the entries that wait for them. `at` has their seqs; null: all dead letters. Returns
+the number of these dead letters.';
 
-comment on function tallystick.request_audit(uuid,uuid,uuid) is 'Returns the ledger''s open audit, or creates this one. Stores the newest 100 ended audits of each ledger.';
+comment on function tallystick.request_audit(uuid,uuid,uuid) is 'Returns the id of the ledger''s open audit. If there is none, creates this audit. Of ended audits only the newest
+100 of each ledger stay.';
 
-comment on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) is 'Queues a test event. Returns `missing`, `inactive`, `full` (`open_max` are waiting) or `requested`.';
+comment on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) is 'Queues a test event. Returns `missing`, `inactive`, `full` if `open_max` test events are waiting, or `requested`.';
 
-comment on function tallystick.require_proof() is 'Raises 28000 unless the setting tallystick.session_mac is the MAC of the session, in hex. The setting ends with the
-session, and with `discard all`, by which poolers hand a session to another client. The owner''s login needs no
-proof: it can change everything anyway.';
+comment on function tallystick.require_proof() is 'Raises 28000 unless the setting tallystick.session_mac is the MAC of the session, in hex.
+
+The setting ends with the session. It also ends with `discard all`, which poolers run before they hand a session to
+another client. The owner''s login needs no proof, because it can change everything anyway.';
 
 comment on function tallystick.require_proven_session() is 'Trigger: refuses writes of a session that has not proven the master key.';
 
-comment on function tallystick.resume_webhook(uuid,uuid,boolean) is 'Resumes an endpoint and clears its failures; retries are due at once. `skips`: it continues with events that are
-appended from now on. false: no such endpoint.';
+comment on function tallystick.resume_webhook(uuid,uuid,boolean) is 'Resumes an endpoint and clears its failures. Retries become due at once. With `skips`, the endpoint continues with
+events that are appended from now on. Returns false if the endpoint does not exist.';
 
-comment on function tallystick.retention_of(uuid,text,uuid[],bigint) is 'Returns the retention of a record in days and the entry that set it: the longest of all rules that apply.
-`rule_seq` null: no rule applies. `days` null with a `rule_seq`: forever.
+comment on function tallystick.retention_of(uuid,text,uuid[],bigint) is 'Returns the retention of a record in days, and the entry that set it: the longest retention of all rules that apply
+to the record. `rule_seq` null: no rule applies. `days` null with a `rule_seq`: forever.
 
 A rule applies to records that come after it, until another rule replaces it. It also applies to all earlier
-records, because a promise may be lengthened but not shortened.
+records, because a retention that was promised may become longer but not shorter.
 
 This function and the next two have no search path of their own, so that Postgres inlines them into queries.';
 
-comment on function tallystick.retire_envelope_keys() is 'Retires all envelope keys that sign for no ledger any more, except the newest, and destroys their secrets. Returns
-how many.
+comment on function tallystick.retire_envelope_keys() is 'Retires all envelope keys that sign for no ledger any more, except the newest key, and destroys their secrets.
+Returns the number of retired keys.
 
-It waits 90 s after a new key: a server that read the keys before may still create a ledger with the old one. Such
-an entry is at most 60 s old (30 s of clock tolerance on either side), and its call takes at most 15 s.';
+It waits until 90 s after a new key, because a server that read the keys before may still create a ledger with the
+old key. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and its
+call takes at most 15 s.';
 
-comment on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) is 'Adds a secret. The others end after `overlap`, or earlier if they would have ended anyway. Returns `missing`,
-`full` (`secrets_max` have not ended) or `rotated`.';
+comment on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) is 'Adds a secret. The other secrets end after `overlap`, or earlier if they would have ended anyway. Returns
+`missing`, `full` if `secrets_max` secrets have not ended yet, or `rotated`.';
 
-comment on function tallystick.session_name() is 'Returns the text whose MAC proves this session. It names the session, so that an observed MAC is useless for any
-other. The login is in hex, because its name may contain spaces.';
+comment on function tallystick.session_name() is 'Returns the text whose MAC proves this session. The text names the session, so that an observed MAC is useless in
+another session. The login is in hex, because its name may contain spaces.';
 
-comment on function tallystick.set_key_otlp(uuid,uuid,jsonb) is 'Sets which spans and logs a key accepts, and how much of them is stored; null: removes the settings. false: no such
-key.';
+comment on function tallystick.set_key_otlp(uuid,uuid,jsonb) is 'Sets which spans and logs a key accepts, and how much of them is stored; null: removes the settings. Returns false
+if the key does not exist.';
 
-comment on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) is 'Sets a key''s rate limit; null: removes it. false: no such key.';
+comment on function tallystick.set_key_rate_limit(uuid,uuid,real,integer) is 'Sets a key''s rate limit; null: removes the limit. Returns false if the key does not exist.';
 
-comment on function tallystick.set_ledger_frozen(uuid,boolean) is 'Freezes or unfreezes a ledger. false: it was not in the opposite state, or there is no such ledger.';
+comment on function tallystick.set_ledger_frozen(uuid,boolean) is 'Freezes or unfreezes a ledger. Returns false if nothing changed: the ledger was already in that state, is closed
+for another reason, or does not exist.';
 
-comment on function tallystick.set_ledger_rate_limit(uuid,real,integer) is 'Sets a ledger''s rate limit; null: removes it. false: no such ledger.';
+comment on function tallystick.set_ledger_rate_limit(uuid,real,integer) is 'Sets a ledger''s rate limit; null: removes the limit. Returns false if the ledger does not exist.';
 
-comment on function tallystick.set_ledger_tiles_public(uuid,boolean,integer) is 'Makes a ledger''s tiles public, or readable only with its keys. Returns ''set'', ''absent'' (no such ledger) or ''full''
-(public_max others are public).';
+comment on function tallystick.set_ledger_tiles_public(uuid,boolean,integer) is 'Makes a ledger''s tiles public, or readable only with the ledger''s keys. Returns ''set'', ''absent'' if the ledger does
+not exist, or ''full'' if public_max other ledgers are public.';
 
-comment on function tallystick.set_peer_budget(uuid,uuid,bigint,bigint) is 'Sets the budget of a peering; null: the defaults. false: no such peering.';
+comment on function tallystick.set_peer_budget(uuid,uuid,bigint,bigint) is 'Sets the budget of a peering; null: the default budget. Returns false if the peering does not exist.';
 
-comment on function tallystick.tree_grows() is 'Trigger: the stored tree only grows. A frontier''s size increases, and a tile retains its hashes.';
+comment on function tallystick.tree_grows() is 'Trigger: the stored tree only grows. The size of a frontier increases. A tile gets further hashes and its hashes
+stay.';
 
 comment on function tallystick.waits_for_worker(text,text) is 'Whether a gated record waits for the worker: for a verification, or for the verdict of an `auto` gate.';
 
-comment on function tallystick.want_peer_summary(uuid,uuid) is 'Makes the worker compare records with the other side.';
+comment on function tallystick.want_peer_summary(uuid,uuid) is 'Makes the worker compare its records with the other side''s.';
 
-comment on function tallystick.webhook_settings(jsonb) is 'Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. A new setting needs no change here.';
+comment on function tallystick.webhook_settings(jsonb) is 'Returns the settings in `of_row`: all columns of `webhooks` that a tenant sets. The other columns are listed here,
+so that a new setting needs no change.';
 
 comment on function tallystick.withdraw_peer(uuid,uuid) is 'Ends a peering that has no entry yet: an invitation that nobody accepted, or one that was accepted but not
-completed. false: there is none.';
+completed. Returns false if there is no such peering.';
 
-comment on function tallystick.write_entries(boolean,smallint[],bigint[],bytea[],bigint[],bytea[],uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) is 'Writes decided entries and all rows that they make: for append_entries, and for a ledger that is restored from its
-archive (`restores`).
+comment on function tallystick.write_entries(boolean,smallint[],bigint[],bytea[],bigint[],bytea[],uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) is 'Writes entries that were decided, and all rows that follow from them. Called by append_entries, and when a ledger
+is restored from its archive (`restores`).
 
-Arguments are those of append_entries, with one element for each item, after the decisions about each item:
-`outcomes` (items with 0 are written), `seqs`, `chains` (chain hash after the entry), `prev_seqs` (entry of the
-record''s previous step) and `signer_kids` (key of an agent that has signed).
+Arguments are those of append_entries, with one element for each item, after the decisions about the items:
 
-A restore has no idempotency keys, metadata, data subjects'' labels or secrets of API keys, because no entry
-contains them. The closure that a ledger-restored ends already exists, and rules and holds are not applied to
-erasures again. All other rows are equal: test/run/restore-equals.test.ts.
+- `outcomes`: items with 0 are written.
+- `seqs`: seq of the entry.
+- `chains`: chain hash after the entry.
+- `prev_seqs`: entry of the record''s previous step.
+- `signer_kids`: key of the agent that has signed the entry; null: the server has.
 
-Returns true, so that the caller can assign it: `perform`, which calls a void function, makes a plan of its own.
-plpgsql passes arrays on without a copy.';
+A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because no entry
+contains them. The closure that a ledger-restored ends exists already. Rules and holds are not applied to erasures
+again. All other rows equal those of the append: test/run/restore-equals.test.ts.
+
+Returns true, so that the caller can assign the result. `perform`, which calls a void function, would make a plan
+of its own. plpgsql passes arrays on without a copy.';
 
 comment on table tallystick.agent_signing_keys is 'Keys by which agents sign their entries themselves, from agent-key-registered and agent-key-revoked entries. Code that relies on a row verifies the entry that it names.';
 
 comment on table tallystick.agents is 'Agents of a ledger, from agent-registered and agent-disabled entries.';
 
-comment on table tallystick.api_key_secrets is 'Hashes of the secrets of keys: one for each key, and a second one that ends soon while the key is rotated. The MAC under the master key covers everything that the secret grants (docs/decisions/0006). A row that no server made grants nothing.';
+comment on table tallystick.api_key_secrets is 'Hashes of the secrets of keys: one for each key, and, while a key is rotated, a second one that ends soon. The MAC under the master key covers everything that the secret grants (docs/decisions/0006). A row that no server made grants nothing.';
 
 comment on table tallystick.api_keys is 'API keys, from key-created and key-revoked entries. Their secrets are in api_key_secrets.';
 
-comment on table tallystick.archive_keys is 'Secrets, sealed under the master key, from which the keys of archived documents of entries from from_seq on are derived. Removing the part from which its key is derived erases a document from the archive.';
+comment on table tallystick.archive_keys is 'Secrets from which the keys of archived documents are derived, for the piece that begins at from_seq. They are sealed under the master key. A document is erased from the archive by removing the secret from which its key is derived.';
 
-comment on table tallystick.archive_pieces is 'Pieces of archives, by the SHA-256 and length of their objects, for content that has left Postgres. kept: all of it is in Postgres too; leaving: some has left; left: all that may leave has left.';
+comment on table tallystick.archive_pieces is 'Pieces of archives, with the SHA-256 and length of their objects. They are read for content that has left Postgres. State kept: all content is in Postgres too; leaving: some of it has left; left: all content that may leave has left.';
 
-comment on table tallystick.archives is 'Number of archived entries of each ledger, and the SHA-256 of the newest seal. The worker with the claim writes the next one.';
+comment on table tallystick.archives is 'Number of archived entries of each ledger, and the SHA-256 of the newest seal. The worker with the claim writes the next seal.';
 
-comment on table tallystick.audit_cursors is 'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves only on entries below it. A row is trusted only with its MAC under the master key. No foreign key, because the ledger''s row may be the missing one.';
+comment on table tallystick.audit_cursors is 'Position of the follower: every entry before next_seq is verified, and the next entry must continue chain and envelope_kid. next_seq is the ledger''s verified size: money moves only on entries below it. A row is trusted only with its MAC under the master key. There is no foreign key, because the row of the ledger may be the one that is missing.';
 
-comment on table tallystick.audits is 'Audits of whole ledgers: queued (with job_id once there is a job), running, done or failed. ok and report have the result of a done audit, error the reason of a failed one. No evidence: a reader who doubts a ledger verifies it.';
+comment on table tallystick.audits is 'Audits of whole ledgers: queued (with job_id once there is a job), running, done or failed. ok and report have the result of a done audit, error the reason of a failed audit. The rows are no evidence: a reader who doubts a ledger verifies it.';
 
 comment on table tallystick.batch_chunks is 'Records of batches, 64 in a row. A row never changes, except that the erasure of a payload rewrites its content, and that its content leaves for the archive.';
 
@@ -4407,7 +4467,7 @@ comment on table tallystick.chain_heads is 'Newest link of each chain, locked by
 
 comment on table tallystick.checkpoints is 'Signed checkpoints (C2SP signed notes).';
 
-comment on table tallystick.cosignatures is 'Signature lines of witnesses (C2SP tlog-cosignature) on checkpoints, which are served after the note. witness_kid: thumbprint of the witness''s key.';
+comment on table tallystick.cosignatures is 'Signature lines of witnesses (C2SP tlog-cosignature) on checkpoints. They are served after the note. witness_kid is the thumbprint of the witness''s key.';
 
 comment on table tallystick.documents is 'Documents of steps. The payload of a record is in its row of records.';
 
@@ -4417,7 +4477,7 @@ comment on table tallystick.entry_kinds is 'Kinds of entries. record_event: the 
 
 comment on table tallystick.envelope_key_secrets is 'Private envelope keys, sealed under the master key. Separate from note_key_secrets, because the login of the API must not read the note key.';
 
-comment on table tallystick.erasures is 'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry with the document''s digest, because a record may have several reasons. The reason is unsigned free text.';
+comment on table tallystick.erasures is 'Erasures. The signed entry is written first; the worker then removes the document. An erasure names the entry with the document''s digest, because a record may have several documents of the kind `reason`. The reason of the erasure is unsigned free text.';
 
 comment on table tallystick.gated_records is 'State of gated records. Separate from records, because every step writes it: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates, because no index contains what they change.';
 
@@ -4425,15 +4485,15 @@ comment on table tallystick.guards is 'Triggers of this schema, as stored by mig
 
 comment on table tallystick.hold_records is 'Records named by standing holds; finds the holds on a record. An index over the records of all holds would also find other ledgers'' holds, and lifted ones forever.';
 
-comment on table tallystick.holds is 'Holds: while one stands, no document of its records is erased. A record must match all conditions of the hold. A hold without conditions applies to all records.';
+comment on table tallystick.holds is 'Holds: while a hold stands, no document of its records is erased. A record must match all conditions of the hold. A hold without conditions applies to all records.';
 
 comment on table tallystick.idempotency_keys is 'Answered requests, stored forever. key_hash is the hash of the key''s text. The fingerprint is H(salt || H(method, path, JCS(body))). A short request could be guessed from it after the payload was erased, so an erasure removes salt and fingerprint.';
 
 comment on table tallystick.ledger_closures is 'Ledgers found to be shorter than, or different from, a state stored outside Postgres. The ledger-restored entry at restored_seq acknowledges that and reopens the ledger.';
 
-comment on table tallystick.ledger_faults is 'Faults of ledgers. A ledger with an open fault gets no checkpoints. The first fault stands until the operator clears it with the login of the owner.';
+comment on table tallystick.ledger_faults is 'Faults of ledgers. A ledger with an open fault gets no checkpoints. The first fault stays open until the operator clears it with the login of the owner.';
 
-comment on table tallystick.ledger_rotations is 'Entries that replaced a ledger''s key. Peers get them before anything else. Finding them in the chain would take a scan.';
+comment on table tallystick.ledger_rotations is 'Entries that replaced a ledger''s key. Peers get them before anything else. They are listed here, because finding them in the chain would take a scan.';
 
 comment on table tallystick.ledgers is 'Tenants. Each ledger is one chain, and the unit of isolation.';
 
@@ -4449,23 +4509,23 @@ comment on table tallystick.open_deadlines is 'Deadlines of gated records withou
 
 comment on table tallystick.peer_backlog is 'Records to send again from from_seq on, although the cursor has passed them.';
 
-comment on table tallystick.peer_budgets is 'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day the count starts again. An append locks the row of peer_inboxes first, so no transaction waits for this one.';
+comment on table tallystick.peer_budgets is 'Storage that a peer may use in a day (null: the defaults in src/outside/federation/limits.ts) and has used since began_at. After a day the count starts again. An append locks the row of peer_inboxes first, so that no transaction waits for a row of this table.';
 
-comment on table tallystick.peer_cursors is 'Progress of sending to each peer. No evidence.';
+comment on table tallystick.peer_cursors is 'Progress of sending to each peer. The rows are no evidence.';
 
 comment on table tallystick.peer_dead_letters is 'Entries that the other side refused for good. Later entries of the record wait.';
 
-comment on table tallystick.peer_forks is 'Entries whose position is already taken by another one: refused, and stored as evidence.';
+comment on table tallystick.peer_forks is 'Entries of peers for whose position another entry is stored. They were refused and are stored as evidence.';
 
-comment on table tallystick.peer_inboxes is 'Lock of a peering: one request at a time, on any server. A separate row, because peers is written under the lock of the chain''s head.';
+comment on table tallystick.peer_inboxes is 'Lock of a peering, so that only one request runs at a time, on any server. It is a table of its own, because peers is written under the lock of the chain''s head.';
 
-comment on table tallystick.peer_keys is 'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key. A row without it is not trusted.';
+comment on table tallystick.peer_keys is 'Keys of the other ledger, as its chain named them. until_seq is the last entry of that chain under the key. The MAC under the master key covers ledger, peering and key. A row without a valid MAC is not trusted.';
 
 comment on table tallystick.peer_nonces is 'Nonces of received signed requests, against replay.';
 
 comment on table tallystick.peer_receipts is 'Signed answers of the other side to entries of this ledger.';
 
-comment on table tallystick.peer_witnesses is 'Peers as witnesses of each other (docs/formats/witnesses.md). The seen tree only grows: this side never cosigns a smaller one.';
+comment on table tallystick.peer_witnesses is 'Peers as witnesses of each other (docs/formats/witnesses.md). The seen tree only grows: this side never cosigns a smaller tree.';
 
 comment on table tallystick.peers is 'Peerings with ledgers of other servers (docs/formats/federation.md).';
 
@@ -4477,7 +4537,7 @@ comment on table tallystick.received_types is 'Types of other ledgers, as receiv
 
 comment on table tallystick.record_references is 'References of records, one row for each, for searches.';
 
-comment on table tallystick.record_states is 'States of records. No step leaves a terminal one, except verdict-overturned.';
+comment on table tallystick.record_states is 'States of records. No step leaves a terminal state, except verdict-overturned.';
 
 comment on table tallystick.record_transitions is 'Steps that append_entries allows. from_state is empty for a record that does not exist yet. Generated from the machine `record` in src/proof/statement/machines.ts.';
 
@@ -4487,9 +4547,9 @@ comment on table tallystick.remote_records is 'State of records of other ledgers
 
 comment on table tallystick.retention_rules is 'Rules of retention, from retention-set entries: for all records, or those of a type, of an agent, or of both. A rule replaces the previous one for the same records (retention_of).';
 
-comment on table tallystick.retention_sweeps is 'Progress of the worker, in ledgers with a rule, in its sweep for documents beyond their retention. No evidence.';
+comment on table tallystick.retention_sweeps is 'Progress of the worker, in ledgers with a rule, in its sweep for documents beyond their retention. The rows are no evidence.';
 
-comment on table tallystick.schema_serves is 'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/operate/operations.md#upgrading). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
+comment on table tallystick.schema_serves is 'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/operate/operations.md#upgrading). A migration without a row serves only code that knows it. It is a table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
 
 comment on table tallystick.server_keys is 'The deployment''s own keys: several envelope keys, one current note key. A reference table where the database is distributed, because it belongs to no ledger.';
 
@@ -4503,12 +4563,12 @@ comment on table tallystick.tree_tiles is 'Hash tiles. Level l, tile n, hash i i
 
 comment on table tallystick.types is 'Registered types. definition is canonical JSON (JCS).';
 
-comment on table tallystick.waiting_completions is 'Completions that are not verified yet. They include verified records with `auto` gates that lack their verdict: a call was split because of another item, and the worker was killed in between.';
+comment on table tallystick.waiting_completions is 'Completions that are not verified yet. They include verified records with an `auto` gate that have no verdict yet. That happens if a call was split because of another item, and the worker was killed between the two calls.';
 
-comment on table tallystick.webhook_cursors is 'Progress of each endpoint. Separate from webhooks, because it is written continuously. Entries before next_seq and checkpoints up to checkpoint_size are processed: they did not match, or have a row in webhook_deliveries.';
+comment on table tallystick.webhook_cursors is 'Progress of each endpoint. It is a table of its own, because it is written continuously. Entries before next_seq and checkpoints up to checkpoint_size are processed: they did not match, or have a row in webhook_deliveries.';
 
 comment on table tallystick.webhook_deliveries is 'Deliveries: one event for one endpoint. Events that did not match have no row.';
 
-comment on table tallystick.webhook_secrets is 'Signing secrets of endpoints: an HMAC key and the seed of an Ed25519 key, sealed under the master key. Two overlap while one is rotated.';
+comment on table tallystick.webhook_secrets is 'Signing secrets of endpoints: an HMAC key and the seed of an Ed25519 key, sealed under the master key. While a secret is rotated, two of them are valid.';
 
 comment on table tallystick.webhooks is 'Endpoints of webhooks, with the tenant''s settings and their state.';

@@ -107,7 +107,7 @@ export function useAdmission(app: FastifyInstance, { admission, budgets, prove }
   // Requests with an unknown `Expect` are admitted in the same way, and refused later (malformed.ts).
   app.server.on('request', meet).on('checkExpectation', meet)
 
-  app.decorateRequest('held', null)
+  app.decorateRequest('reservation', null)
   app.addHook('preHandler', (request, reply, done) => {
     reservationOf(request, reply).enter(admission)
     done()
