@@ -17,7 +17,7 @@ type PostDeps = {
   readonly stopping: AbortSignal
 }
 
-/** Makes the target for a witness of TALLYSTICK_WITNESSES. It gets the checkpoints of every ledger. */
+/** Makes the target for a witness of TALLYSTICK_WITNESSES. Such a witness gets the checkpoints of every ledger. */
 export function namedWitness(deps: SendDeps & PostDeps, witness: WitnessSetting): WitnessTarget {
   const { key } = witness
   const kid = keyThumbprint(nativeProviders.sha256, key.key)

@@ -58,8 +58,8 @@ export function nothingSent({ nextSeq, knownKid }: DrainedPeer): SentResults {
 }
 
 /**
- * Returns the pause after failures. It doubles with each failure, has half of it random, and is at least the peer's
- * Retry-After, up to a bound.
+ * Returns the pause after failures. It doubles with each failure, and a random share of at most half is taken off. It
+ * is at least the peer's Retry-After, up to a bound.
  */
 export function retryMs(failures: number, retryAfterMs: number | null): number {
   const backoffMs = Math.min(PEER_RETRY_MS_MAX, PEER_RETRY_MS_MIN * 2 ** Math.min(failures, 20))
