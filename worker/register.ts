@@ -105,8 +105,8 @@ export function registerFollowers(
       step: () => sweepRetention(deps),
     },
     { name: 'erasures', everyMs: ERASURE_EVERY_MS, step: makeErasureRound(deps) },
-    // First in the list: a database that is being restored is unreachable, and servers write to it as soon as it is
-    // back.
+    // Its pause after a failure is short. A database that is being restored is unreachable, and servers write to it
+    // as soon as it is back.
     {
       name: 'restored-ledgers',
       everyMs: RESTORED_EVERY_MS,

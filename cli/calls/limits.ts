@@ -9,7 +9,7 @@ export const HOOK_INPUT_BYTES_MAX = 16 * 1024 * 1024
 export const FAIL_CLOSED_SECONDS_DEFAULT = 10
 export const FAIL_CLOSED_SECONDS_MAX = 300
 /**
- * Added to the hook's own timeout for the host's timeout, with --fail-closed. Node starts slowly on a busy machine,
- * and a hook that its host ends denies nothing.
+ * With --fail-closed, the host's timeout is the hook's own timeout plus this time. The margin is large because Node
+ * starts slowly on a busy machine, and a hook that its host ends denies nothing.
  */
 export const HOOK_HOST_EXTRA_SECONDS = 30
