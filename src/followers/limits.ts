@@ -126,8 +126,8 @@ export const POSTGRES_CPU_RATIO = 0.1
  */
 export const ENTRY_FOLLOWER_TIME_SHARE_MAX = 0.25
 /**
- * Interval of rounds. An event waits half of it on average, unless a server or worker requests verification of its
- * ledger because a settlement waits.
+ * Interval of rounds. An event waits half of it on average, unless a worker requests verification of its ledger. A
+ * settlement that a server appends is not requested, for example.
  */
 export const ENTRY_FOLLOWER_EVERY_MS = 250
 /** CPU share for ledgers with a waiting settlement. It is the highest share of all followers. */
