@@ -70,7 +70,7 @@ function sqlTables(): string {
   const states = RECORD_STATES.map((state) => [state, !LIFECYCLE.some(({ from }) => from === state)] as const)
   const many = kinds.filter(([kind]) => ENTRY_KINDS[kind].records === 'makes many')
   const ways = [
-    // Records of a batch begin in the first state, like the records of single requests.
+    // A kind that makes many records has no row in LIFECYCLE. Its records begin in the first state.
     ...many.map(([kind]) => ['', kind, RECORD_STATES[0]!] as const),
     ...LIFECYCLE.map(({ from, kind, to }) => [from ?? '', kind, to] as const),
   ]

@@ -104,8 +104,7 @@ export class OpenCalls {
     try {
       utimesSync(join(this.#folder, HOLDER), new Date(), new Date())
     } catch {
-      // The folder is not empty or is missing: another process took this process for dead. begin() and settle()
-      // handle that.
+      // Ignored: another process took this process for dead and removed the folder. begin() and settle() handle that.
     }
   }
 }

@@ -60,10 +60,7 @@ export function watchArchive(
   }
 }
 
-/**
- * Returns an observer of reads from the archive. Under `npm start`, server and worker share one process and therefore
- * one histogram.
- */
+/** Returns an observer of reads from the archive. If server and worker run in one process, they share one histogram. */
 export function watchArchiveReads(metrics: Metrics): NonNullable<ArchivedContentDeps['observe']> {
   const known = metrics.registry.getSingleMetric(READS) as Histogram<'outcome'> | undefined
   const reads = known ?? makeReads(metrics)

@@ -15,7 +15,8 @@ export type CheckCursorsDeps = {
  * Makes rounds that check the MACs of audit cursors, page by page.
  *
  * For growing ledgers the follower checks the cursors itself. But if an attacker moves a cursor to its ledger's end,
- * the follower does not visit the ledger until something is appended. A ledger whose row is missing counts as new.
+ * the follower does not visit the ledger until something is appended, so these rounds find it. A ledger without a
+ * cursor row counts as new.
  */
 export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> {
   let last: Uuid | null = null

@@ -30,8 +30,8 @@ export class Metrics {
   }
 
   /**
-   * Adds one of several parts of the same kind: for example a pool, or server and worker under `npm start`. `define`
-   * is called once for each kind. It defines the metrics, with a label for the part.
+   * Adds one of several parts of the same kind, for example one of several database pools. `define` is called once
+   * for each kind. It defines the metrics, with a label for the part.
    */
   addPart<T>(kind: string, name: string, part: T, define: (parts: ReadonlyMap<string, T>) => void): void {
     let parts = this.#parts.get(kind) as Map<string, T> | undefined

@@ -34,7 +34,7 @@ export function makeTraceObserver(
   }
 }
 
-/** Defines the metrics. Under `npm start` there are two parts, one of the server and one of the worker. */
+/** Defines the metrics once for all parts. If server and worker run in one process, each is a part. */
 function define(metrics: Metrics, parts: ReadonlyMap<string, TraceCounts>): void {
   readCounter(
     metrics,
