@@ -51,7 +51,7 @@ export const environment = {
   outboxDirectory: (): string =>
     process.env['TALLYSTICK_SPOOL'] ||
     join(process.env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'tallystick', 'outbox'),
-  /** According to the XDG base directory specification. */
+  /** The path follows the XDG base directory specification. */
   configDirectory: (): string =>
     join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'tallystick'),
 }

@@ -62,7 +62,6 @@ export async function withOutput<T>(
       save: (pieces) => copy(pieces, to, out),
     })
   } finally {
-    // Closes the descriptor.
     to.destroy()
   }
 }

@@ -5,7 +5,7 @@ import type { Session } from './session.ts'
 
 const DAY_MS = 86_400_000
 
-/** Days are in UTC, both inclusive. Empty filters are ignored. */
+/** Period and filters of a case file. Days are in UTC, and both are included. Empty filters are ignored. */
 export type CaseFileRequest = {
   readonly from: string
   readonly to: string

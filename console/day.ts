@@ -16,7 +16,7 @@ export type DayActivity = {
   /** The action. If the action was recorded on another day: the first record about it on this day. */
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
-  /** Oldest first. */
+  /** Decisions about the action, oldest first. */
   readonly decisions: readonly LedgerRecord[]
   /** null: the action was recorded on another day, and this day has only a decision about it. */
   readonly ending: Ending | null

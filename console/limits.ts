@@ -11,9 +11,9 @@ export const LIVE_ANNOUNCE_EVERY_MS = 5_000
 export const OVERVIEW_EVERY_MS = 10_000
 /** Interval at which relative times are redrawn. */
 export const CLOCK_EVERY_MS = 10_000
-/** Rows per request of a list. */
+/** Rows that a list fetches per request. */
 export const PAGE_ROWS = 50
-/** Rows per request when the page itself filters or counts. */
+/** Rows that a page fetches per request if the page itself filters or counts. */
 export const SCAN_ROWS = 200
 /** Limit of records that are searched for a text. */
 export const SCAN_RECORDS_MAX = 5_000
@@ -28,7 +28,7 @@ export const RUN_RECORDS_MAX = 5_000
 export const CLOCKS_APART_MS_MAX = 60_000
 /** Parallel requests for a run. The number is six, because browsers open six connections to a server. */
 export const RUN_READS_MAX = 6
-/** Time between two drawings of a run while it is read. */
+/** Minimum time between two redraws of a run while it is read. */
 export const RUN_DRAW_EVERY_MS = 500
 /** If a run has more rows than this, nested activities are folded at first. */
 export const RUN_ROWS_OPEN_MAX = 200

@@ -1,4 +1,4 @@
-/* Texts for times and durations, the same on all pages. */
+/* Formats times and durations. All pages use the same texts for them. */
 
 const UNITS = [
   ['d', 86_400_000],

@@ -9,9 +9,9 @@ export type StoredTrust = {
   readonly noteKey: string
   /** True: the reader typed the key. False: the key came from the server when this browser first opened the ledger. */
   readonly isGiven: boolean
-  /** RFC 3339. */
+  /** Time at which the key was stored, in RFC 3339. */
   readonly since: string
-  /** Signed note. */
+  /** The newest verified checkpoint, as a signed note; null: no checkpoint was verified yet. */
   readonly checkpoint: string | null
 }
 

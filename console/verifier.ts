@@ -353,7 +353,7 @@ async function verifyNote(
   }
 }
 
-/** A range of an envelope's bytes. */
+/** A named range of an envelope's bytes. */
 export type EnvelopePart = {
   readonly name: string
   readonly offset: number

@@ -55,7 +55,7 @@ export async function installAdapters(): Promise<void> {
   const installed = join(adapters, 'node_modules', '.installed-lock.json')
   if (globSync(installed).length > 0 && readFileSync(installed, 'utf8') === lock) return
   await npm(['ci', '--no-audit', '--no-fund'], adapters)
-  // Written last, so that an interrupted installation is repeated.
+  // The lockfile's copy is written last, so that an interrupted installation is repeated.
   writeFileSync(installed, lock)
 }
 

@@ -17,7 +17,7 @@ export function installPythonTool(
 ): string {
   const dir = join(CACHE_DIR, command)
   const requirements = readFileSync(requirementsFile, 'utf8')
-  // Written last, so that an interrupted installation is repeated.
+  // The copy of the requirements is written last, so that an interrupted installation is repeated.
   const madeFrom = join(dir, basename(requirementsFile))
   const path = join(dir, 'bin', command)
   if (existsSync(madeFrom) && readFileSync(madeFrom, 'utf8') === requirements) return path

@@ -82,7 +82,7 @@ export function registerFollowers(
     ExpireDeps &
     FollowUrgentDeps &
     CheckCursorsDeps & {
-      /** Wake this process' senders. Other processes poll once a second. */
+      /** Wakes the senders of this process. Other processes poll once a second. */
       readonly wakeDelivery: () => void
       readonly wakeDrain: () => void
       readonly restored: RestoredLedgers

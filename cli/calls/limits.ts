@@ -1,7 +1,7 @@
 // Limits of tallystick hook and mcp-proxy (docs/integrations/hooks.md, docs/integrations/mcp-proxy.md)
 /** A longer message is recorded by the digest of its bytes, because exact parsing takes 1.5 times JSON.parse. */
 export const MESSAGE_EXACT_CHARS_MAX = 4 * 1024 * 1024
-/** A deeper message is recorded by the digest of its bytes. */
+/** Limit of a message's depth. A deeper message is recorded by the digest of its bytes. */
 export const MESSAGE_DEPTH_MAX = 256
 /** Limit of the JSON on standard input of `tallystick hook`. */
 export const HOOK_INPUT_BYTES_MAX = 16 * 1024 * 1024

@@ -44,7 +44,7 @@ export class HttpSession {
     this.#options = options
   }
 
-  /** Changes with each new session. */
+  /** The number of the current session. It rises with each new session. */
   get number(): number {
     return this.#number
   }

@@ -286,6 +286,6 @@ function parseLine(text: string): Message[] | null {
   if (/^[ \t\r\n]*$/.test(text)) return []
   const message = readMessage(text)
   if (message === null) return null
-  // Old clients send several messages at once.
+  // A list is accepted, because old clients send several messages in one list.
   return Array.isArray(message.value) ? elementsOf(message) : [message]
 }

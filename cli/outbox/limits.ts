@@ -1,7 +1,7 @@
 // Limits of tallystick flush, hook and mcp-proxy (docs/integrations/hooks.md, docs/integrations/mcp-proxy.md)
 /** Interval of polls for records of other processes, where the file system reports no changes. */
 export const OUTBOX_POLL_MS = 500
-/** Interval of checks whether accepted records are sent. */
+/** Interval at which the sender checks whether all accepted records are sent. */
 export const OUTBOX_BUSY_POLL_MS = 10
 /** Time without work after which a sender releases the outbox, and a background sender ends. */
 export const OUTBOX_IDLE_MS = 10_000
@@ -25,5 +25,5 @@ export const FLUSH_SECONDS_MAX = 86_400
  * ran before this machine was restarted.
  */
 export const CALLS_STALE_MS = 60_000
-/** Interval of a proxy's signs of life. */
+/** Interval at which a proxy shows that it is alive. */
 export const CALLS_BEAT_MS = 10_000

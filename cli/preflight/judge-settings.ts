@@ -86,7 +86,7 @@ function judgeWriter({ inRecovery, settings }: ServerFacts): Finding {
   return ok('writer', 'it accepts writes')
 }
 
-/** Facts that, if they are wrong, corrupt rows and do not lose them. */
+/** Facts of the session that corrupt rows if they are wrong. All other facts only endanger durability. */
 const OF_ROWS = ['server_encoding', 'session_replication_role']
 
 /** Judges durability. If a record is acknowledged before it is on disk, a power cut loses the record. */

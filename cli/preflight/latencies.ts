@@ -1,6 +1,6 @@
 import { createHistogram } from 'node:perf_hooks'
 
-/** Latencies in nanoseconds. */
+/** Summary of latencies, in nanoseconds. */
 export type LatencySummary = {
   readonly count: number
   readonly mean: number

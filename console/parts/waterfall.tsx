@@ -284,7 +284,7 @@ function Bar({ activity: { beganMs, endedMs, ending }, fromMs, lengthMs }: { act
   )
 }
 
-/** Payloads of a activity's records, with signers and times. */
+/** Payloads of an activity's records, with signers and times. */
 function Contents({
   activity: { record, decisions, outcomes },
   names,

@@ -10,7 +10,7 @@ export type Call = Pick<Intent, 'kind' | 'name'> & {
   readonly server?: string | undefined
   /** Id that the framework gave the call. */
   readonly callId?: string | undefined
-  /** Conversation, session or thread. */
+  /** Id of the conversation, session or thread. */
   readonly session?: string | undefined
   readonly agent?: string | undefined
   /** Any value. The record contains its digest, or the value itself if `content` is set. */
@@ -20,7 +20,7 @@ export type Call = Pick<Intent, 'kind' | 'name'> & {
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
   /** Action that this action is part of. */
   readonly parent?: Action | undefined
-  /** W3C Trace Context. Default: the parent's trace, or a new one. */
+  /** Trace of the action, as W3C Trace Context. Default: the parent's trace, or a new one. */
   readonly traceparent?: string | undefined
   readonly occurredAt?: Date | string | undefined
 }
@@ -48,7 +48,7 @@ export type Outcome = {
   readonly result?: unknown
   /** A class or a code, such as `timeout`: letters, digits and `_ $ . : -`. Default: the class of the error. */
   readonly errorType?: string | undefined
-  /** Default: the time since `begin`. */
+  /** Duration in milliseconds. Default: the time since `begin`. */
   readonly durationMs?: number | undefined
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
   readonly occurredAt?: Date | string | undefined
@@ -108,7 +108,7 @@ export type Decision = Pick<Decided, 'decision' | 'by'> & {
   readonly occurredAt?: Date | string | undefined
 }
 
-/** Implemented by `Actions`. */
+/** Writes the records of an action. Implemented by `Actions`. */
 export type Writer = {
   end(action: Action, outcome: Outcome): void
   decide(action: Action, decision: Decision): void

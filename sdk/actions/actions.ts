@@ -32,7 +32,7 @@ import {
 import { follow } from './follow.ts'
 
 export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
-  /** Default: a client made from TALLYSTICK_URL and TALLYSTICK_API_KEY. */
+  /** Client that sends the records. Default: a client made from TALLYSTICK_URL and TALLYSTICK_API_KEY. */
   readonly tallystick?: Tallystick | undefined
   /** Name and version of the reporting program. Every record contains it. */
   readonly framework?: string | undefined

@@ -6,7 +6,7 @@ export type SseEvent = {
   readonly lastEventId: string
 }
 
-/** A line, or the data of an event, exceeds `charsMax`. */
+/** The error for a line, or the data of an event, that exceeds `charsMax`. */
 export class SseTooLongError extends Error {}
 
 /**
@@ -79,7 +79,6 @@ export class SseParser {
     else if (name === 'event') this.#type = value
     else if (name === 'id' && !value.includes('\0')) this.#id = value
     else if (name === 'retry' && /^[0-9]{1,15}$/.test(value)) this.#retryMs = Number(value)
-    // Other fields and comments are ignored.
   }
 
   #addData(value: string): void {

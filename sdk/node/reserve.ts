@@ -59,7 +59,7 @@ export class Reserve {
         this.ensure(wanted)
         return wanted >= bytes
       } catch {
-        // The disk is full or fails. The next write reports that.
+        // The disk is full or fails, so the reserve is smaller than required. The next write reports the cause.
       }
     }
     return false

@@ -57,7 +57,7 @@ export class Delivery {
   readonly #events: DeliveryEvents
   /** Resolves when the spool belongs to the key's agent. */
   #claimed: Promise<void> | null = null
-  /** Waits for people. They end early only when `retryBlocked` is called. */
+  /** Controllers of the waits for people. These waits end early only when `retryBlocked` is called. */
   readonly #blocked = new Set<AbortController>()
   /** Number of records set aside since the last recorded one, because a proxy or firewall refused them. */
   #setAside = 0

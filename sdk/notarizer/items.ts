@@ -10,7 +10,7 @@ import { UsageError } from '../errors.ts'
 import { toJson } from '../json.ts'
 
 export type RecordOptions<Name extends string = string> = OtherRequest & {
-  /** Default: `generic/1`, which accepts any object. */
+  /** Record type. Default: `generic/1`, which accepts any object. */
   readonly type?: Name | undefined
   /**
    * Time of the event. Default: now. The ledger also records its own time, which is later because the record waits
@@ -40,7 +40,7 @@ export type RecordOptions<Name extends string = string> = OtherRequest & {
    * that record was refused, or is not among the newest 10,000 with a handle, this record gets no parent.
    */
   readonly parentHandle?: string | undefined
-  /** At most 16 URIs or `system:id`, of 256 characters each. */
+  /** References of the record: at most 16 URIs or `system:id`, of at most 256 characters each. */
   readonly references?: readonly string[] | undefined
   /** W3C Trace Context. It is signed with the record, and the record can be found by its trace id. */
   readonly traceparent?: string | undefined

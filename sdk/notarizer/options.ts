@@ -5,9 +5,9 @@ import { ITEM_BYTES_MAX } from './items.ts'
 import type { Spool } from './spool.ts'
 
 export type NotarizerOptions = {
-  /** Default: records wait in memory, and are lost when the process ends. */
+  /** Where records wait. Default: in memory, where they are lost when the process ends. */
   readonly spool?: Spool | undefined
-  /** 1 to 2000. Default: 1000. */
+  /** Limit of records in a batch, from 1 to 2000. Default: 1000. */
   readonly recordsPerBatchMax?: number | undefined
   /**
    * Milliseconds that a batch waits for more records after its first record. A batch waits longer while other batches

@@ -3,7 +3,7 @@ import type { Reports } from './reports.ts'
 
 export type WaitOptions = {
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds. Default: 60,000. */
+  /** Longest wait in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined
 }
 

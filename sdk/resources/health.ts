@@ -10,7 +10,7 @@ export class Health {
     this.#http = http
   }
 
-  /** Resolves if the process answers: `GET /livez`. */
+  /** Resolves if the server process answers: `GET /livez`. */
   live(options?: CallOptions): Promise<api.GetLivezAnswer> {
     return this.#http.json(operations.getLivez, { options: { retriesMax: 0, ...options } })
   }

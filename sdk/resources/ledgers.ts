@@ -51,7 +51,7 @@ export class Ledgers {
     return this.#http.json(operations.postLedgersByIdFreeze, { params: { id }, body: {}, options })
   }
 
-  /** Ends the freeze: `POST /v1/ledgers/{id}/unfreeze`. */
+  /** Ends the freeze of a ledger: `POST /v1/ledgers/{id}/unfreeze`. */
   unfreeze(id: string, options?: CallOptions): Promise<api.LedgerSummary> {
     return this.#http.json(operations.postLedgersByIdUnfreeze, { params: { id }, body: {}, options })
   }

@@ -14,7 +14,7 @@ export type NotarizeRequest<Types extends TypeMap, Name extends TypeName<Types>>
   api.PostRecordsBody,
   'type' | 'payload' | 'envelope' | Terms
 > & {
-  /** Default: `generic/1`, which accepts any object. */
+  /** Record type. Default: `generic/1`, which accepts any object. */
   readonly type?: Name
   readonly payload: PayloadOf<Types, Name>
 }
@@ -23,7 +23,7 @@ export type CreateRequest<Types extends TypeMap, Name extends TypeName<Types>> =
   api.PostRecordsBody,
   'type' | 'payload'
 > & {
-  /** Default: `task/1`, which accepts any objects. */
+  /** Record type. Default: `task/1`, which accepts any objects. */
   readonly type?: Name
   readonly payload: PayloadOf<Types, Name>
 }
@@ -83,7 +83,7 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** Takes on the work: `POST /v1/records/{id}/activate`. */
+  /** Accepts the commissioned work: `POST /v1/records/{id}/activate`. */
   activate(
     id: string,
     request: api.PostRecordsByIdActivateBody = {},

@@ -37,14 +37,17 @@ import { chooseEngine } from './providers.ts'
 export type BundleOptions = {
   /** Trusted kids. They must include the kid of the ledger's first entry, and each must have signed in this ledger. */
   readonly kids?: readonly string[] | undefined
-  /** `noteVerifierKey` of `GET /v1/ledger`. */
+  /** The ledger's note key: `noteVerifierKey` of `GET /v1/ledger`. */
   readonly noteKey?: string | undefined
   /**
    * Notes stored earlier. The bundle's checkpoint must be one of them, or `consistency` must connect it to one of
    * them.
    */
   readonly checkpoints?: readonly string[] | undefined
-  /** An answer of `GET /v1/checkpoints/consistency`. */
+  /**
+   * Proof that connects the bundle's checkpoint to one of `checkpoints`: an answer of `GET
+   * /v1/checkpoints/consistency`.
+   */
   readonly consistency?: Answer | undefined
   /** Keys known to be compromised, as in `verify.export`. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined

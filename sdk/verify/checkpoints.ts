@@ -11,10 +11,10 @@ import { type Answer, parseWitnesses, requireWitnesses, textOf, type WitnessOpti
 import { chooseEngine } from './providers.ts'
 
 export type CheckpointFindings = {
-  /** `<host>/<led_…>`. */
+  /** Name of the log: `<host>/<led_…>`. */
   readonly origin: string
   readonly size: number
-  /** Hex; `chain` too. */
+  /** Root of the tree, in hex. `chain` is in hex too. */
   readonly root: string
   readonly chain: string
 }

@@ -13,7 +13,7 @@ export type DsseSigner = {
   readonly sign: (message: Uint8Array) => Uint8Array | Promise<Uint8Array>
 }
 
-/** DSSE v1 in JSON. `payload`, `sig`: base64. */
+/** An envelope of DSSE v1 in JSON. `payload` and `sig` are base64. */
 export type DsseEnvelope = {
   readonly payload: string
   readonly payloadType: string

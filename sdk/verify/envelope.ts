@@ -22,7 +22,7 @@ export type AgentPublicKey = Pick<SigningKey, 'kid' | 'alg' | 'spki'> & {
   readonly agent: string
 }
 
-/** Keys of servers, and of agents. */
+/** Keys of servers and of agents, among which the signing key is searched. */
 export type EnvelopeKeys = readonly (PublishedKey | AgentPublicKey)[]
 
 /** Contents of a verified entry, and its signer. */

@@ -32,7 +32,7 @@ import { chooseEngine } from './providers.ts'
 export type ExportOptions = {
   /** Trusted kids. They must include the kid of the first entry, and each must have signed in this ledger. */
   readonly kids?: readonly string[] | undefined
-  /** `firstKid` of earlier reports, by ledger id. */
+  /** Pinned first keys: `firstKid` of earlier reports, by ledger id. */
   readonly pinned?: Readonly<Record<string, string>> | undefined
   /** Notes stored outside the export. The ledger must extend each of them. */
   readonly checkpoints?: readonly string[] | undefined

@@ -25,7 +25,7 @@ export type ProofOptions = {
   readonly record?: Answer | undefined
   /** Trusted kids. One of them must have signed the entry. */
   readonly kids?: readonly string[] | undefined
-  /** `noteVerifierKey` of `GET /v1/ledger`. */
+  /** The ledger's note key: `noteVerifierKey` of `GET /v1/ledger`. */
   readonly noteKey?: string | undefined
   /**
    * Notes stored earlier. The proof's checkpoint must be one of them, or `consistency` must connect it to one of
@@ -34,7 +34,10 @@ export type ProofOptions = {
   readonly checkpoints?: readonly string[] | undefined
   /** Keys known to be compromised, as in `verify.export`. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
-  /** An answer of `GET /v1/checkpoints/consistency`. */
+  /**
+   * Proof that connects the proof's checkpoint to one of `checkpoints`: an answer of `GET
+   * /v1/checkpoints/consistency`.
+   */
   readonly consistency?: Answer | undefined
   /** Witnesses that must have cosigned the proof's checkpoint, and the minimum of cosignatures. */
   readonly witnesses?: WitnessOptions | undefined

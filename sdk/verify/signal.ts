@@ -18,7 +18,7 @@ export type SignalOptions = {
   readonly keys: readonly PublishedKey[]
   /** `led_…`: the expected ledger. It is needed because a server signs for all of its ledgers with one key. */
   readonly ledger: string
-  /** Default: the current time. */
+  /** Time at which the signal must be valid. Default: the current time. */
   readonly now?: Date | undefined
 }
 

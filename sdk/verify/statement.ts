@@ -17,7 +17,7 @@ export type StatementReport = {
   readonly issuer: string
   readonly subject: string
   readonly contentType: string
-  /** Hex; `leaf` and `root` too. */
+  /** Thumbprint of the key, in hex. `leaf` and `root` are in hex too. */
   readonly kid: string
   readonly payload: Uint8Array
   readonly leaf: string

@@ -156,7 +156,7 @@ export const AUDIT_TIME_SHARE_MAX = 0.5
 /** Niceness of an audit's thread, so that other processes on the machine have priority. */
 export const AUDIT_NICENESS_MIN = 10
 export const AUDIT_PROGRESS_EVERY_MS = 1_000
-/** Six times an hour. With the limit below, 72,000 ledgers a day are audited. */
+/** The schedule runs six times an hour. With the limit below, 72,000 ledgers a day are audited. */
 export const AUDIT_SCHEDULE_CRON = '*/10 * * * *'
 export const AUDITS_PER_SCHEDULE_MAX = 500
 
@@ -204,7 +204,7 @@ export const ARCHIVE_CLAIM_MS = 300_000
  * the seal and before the checkpoint.
  */
 export const ARCHIVE_CLAIM_RENEWED_EVERY_MS = 30_000
-/** Objects being written to the store or read back at a time. */
+/** Objects that are written to the store or read back at the same time. */
 export const ARCHIVE_WRITES_AT_ONCE = 8
 /** Content that leaves Postgres for the archive. */
 export const RELEASE_EVERY_MS = 5_000

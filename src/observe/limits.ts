@@ -26,7 +26,7 @@ export const TRACE_EXPORT_TIMEOUT_MS_DEFAULT = 10_000
 export const TRACE_EXPORT_TIMEOUT_MS_MAX = 60_000
 /** Time to send waiting spans when a process closes. Spans that are not sent by then are lost. */
 export const TRACE_CLOSE_MS_MAX = 2_000
-/** Links from a committed batch to the requests in it. */
+/** Limit of links from a committed batch to the requests in it. */
 export const TRACE_LINKS_MAX = 128
 export const TRACE_ATTRIBUTES_MAX = 32
 export const TRACE_ATTRIBUTE_CHARS_MAX = 256

@@ -146,7 +146,7 @@ const environment = z.object({
   TALLYSTICK_PEER_WITNESSES: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(true),
-  /** Web pages for people, at /console (docs/guides/console.md). */
+  /** Whether the server serves the console at /console (docs/guides/console.md). */
   TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
   /**
    * Minimum of days that a retention rule may have. Default: six months, as Articles 19 and 26 of the EU AI Act

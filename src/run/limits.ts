@@ -28,7 +28,7 @@ export const RESTORE_PROGRESS_MS = 10_000
 // The worker's process
 /** Halfway to the lowest priority. If there are too few cores, the worker gets a tenth of an ordinary process' CPU. */
 export const WORKER_NICENESS = 10
-/** Shorter than the 30 s after which `npm start` ends the worker by force. */
+/** Time that the worker gets to stop. After 30 s `npm start` ends it by force. */
 export const WORKER_STOP_MS_MAX = 25_000
 /** Pause before the first restart. Each further pause is twice as long. */
 export const WORKER_RESTART_PAUSE_MS_MIN = 1_000
@@ -60,7 +60,7 @@ export const SMOKE_REVOKE_MS_MAX = 10_000
 export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 
 // Retention
-/** Six months: Articles 19(1) and 26(6) of Regulation (EU) 2024/1689. */
+/** Default minimum of retention: six months, as Articles 19(1) and 26(6) of Regulation (EU) 2024/1689 require. */
 export const RETENTION_DAYS_MIN_DEFAULT = 183
 
 // Keys of archived documents

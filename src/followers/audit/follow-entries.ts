@@ -80,7 +80,7 @@ export async function followUrgent(deps: FollowUrgentDeps): Promise<boolean> {
   if (awaited.length === 0) return false
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND, awaited)
   await followLedgers({ ...deps, verifier: deps.urgentVerifier }, ledgers)
-  // Callers that still wait add their ledger again.
+  // Never call again at once, because callers that still wait add their ledger again.
   return false
 }
 

@@ -35,7 +35,7 @@ type RecordProofOptions = ProofOptions & {
   readonly recordId: Uuid
   /** Seq of the record's entry to prove; null: the first entry. */
   readonly seq: number | null
-  /** Only records of this agent are visible; null: all. */
+  /** Agent of the caller, if the caller may see only this agent's records; null: the caller may see all records. */
   readonly ownAgent: Uuid | null
 }
 

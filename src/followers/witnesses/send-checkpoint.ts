@@ -30,7 +30,7 @@ export type Cosigner = {
   readonly send: (body: string) => Promise<CosignerAnswer>
 }
 
-/** `status`: as in C2SP tlog-witness. */
+/** Answer of a witness. `status`: as in C2SP tlog-witness. */
 export type CosignerAnswer = { readonly status: number; readonly text: string }
 
 /**

@@ -9,7 +9,7 @@ export type TracingOptions = {
   readonly headers: Pairs
   readonly timeoutMs: number
   readonly compression: 'none' | 'gzip'
-  /** PEM. */
+  /** Certificates and key, in PEM. */
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer }
   /** null: each process uses its own name. */
   readonly serviceName: string | null
@@ -55,7 +55,7 @@ const ratio = z
   .pipe(z.number(RATIO).min(0, RATIO).max(1, RATIO))
 const pemFile = z.string().transform((path, context) => orIssue(context, () => readFileSync(path)))
 
-/** Enum values are case-insensitive in the specification. */
+/** Returns a schema for an enum. Case is ignored, as the specification requires. */
 function choice<const T extends readonly string[]>(values: T) {
   return z
     .string()

@@ -9,7 +9,7 @@ import { makeResolveName, type ResolveName } from './resolve-name.ts'
 
 export type OutboundRequest = {
   readonly url: string
-  /** Our headers, without `host` and `content-length`. */
+  /** Headers to send, without `host` and `content-length`. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | string
   readonly signal: AbortSignal

@@ -115,7 +115,7 @@ function addressRefusalOf(
 function explain(error: Error & { code?: string }, connected: boolean): OutboundError {
   if (error instanceof OutboundError) return error
   if (connected) return tlsFailed(error.code)
-  // With several addresses, each attempt has an error of its own.
+  // If several addresses were tried, the AggregateError has an error for each attempt.
   const errors: readonly { code?: string }[] = error instanceof AggregateError ? error.errors : [error]
   return errors.some(({ code }) => code === 'ETIMEDOUT')
     ? new OutboundError('connect_timeout')

@@ -12,7 +12,7 @@ import {
 } from './limits.ts'
 
 export type OutboundAnswer = {
-  /** 200 to 999. Redirects are not followed. */
+  /** Status of the answer, from 200 to 999. Redirects are not followed. */
   readonly status: number
   /**
    * The peer's Retry-After, at most RETRY_AFTER_MS_MAX; the caller MUST bound it further. null: the header is absent.
@@ -39,11 +39,11 @@ type ExchangeOptions = {
   readonly request: Dispatcher.DispatchOptions
   /** The clock with which the answer's Date header is compared. */
   readonly now: () => number
-  /** On the clock of `performance.now()`. */
+  /** Start of the exchange, on the clock of `performance.now()`. */
   readonly startedAtMs: number
   readonly deadlineMs: number
   readonly signal: AbortSignal
-  /** 0: the caller needs only an excerpt. */
+  /** Largest body that is stored; 0: the caller needs only an excerpt. */
   readonly answerBytesMax: number
   readonly takeMemory: (bytes: number) => boolean
   /** Called once when the exchange has ended. `reusable`: the connection may be used again; otherwise destroy it. */

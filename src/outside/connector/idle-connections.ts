@@ -4,7 +4,7 @@ import { OUTBOUND_IDLE_CONNECTIONS_MAX } from './limits.ts'
 /** Idle connections, by origin, for the next exchange. Each closes by itself after OUTBOUND_IDLE_MS_MAX. */
 export class IdleConnections {
   readonly #byOrigin = new Map<string, Connection[]>()
-  /** In the order in which connections were stored, oldest first. */
+  /** All idle connections, in the order in which they were stored. */
   readonly #all = new Set<Connection>()
 
   get size(): number {

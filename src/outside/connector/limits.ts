@@ -18,6 +18,6 @@ export const OUTBOUND_BODY_BYTES_MAX = 16 * 1024
 /** Time for the body, counted from the status. The status is used even if no body comes. */
 export const OUTBOUND_BODY_MS_MAX = 1_000
 export const OUTBOUND_EXCERPT_BYTES_MAX = 1_024
-/** Less than the 5 s after which a Node server closes a connection, so that we mostly close first. */
+/** Time that an idle connection stays open. A Node server closes it after 5 s, so mostly this side closes first. */
 export const OUTBOUND_IDLE_MS_MAX = 4_000
 export const OUTBOUND_IDLE_CONNECTIONS_MAX = 500

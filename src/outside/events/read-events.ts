@@ -28,7 +28,7 @@ import { EVENTS_SCANNED_MAX, EVENTS_SIFTED_PER_QUERY } from './limits.ts'
 
 /** Position in a ledger's event stream: after the events that it counts. */
 export type EventPosition = {
-  /** Seq of the next entry. */
+  /** Seq of the next entry to read. */
   readonly seq: number
   /** Events of that entry that were already delivered. */
   readonly eventsDelivered: number

@@ -104,7 +104,7 @@ export const PEER_JOBS_QUEUED_MAX = 64
  * Length of a lease. It is longer than a request may take, so that no other worker sends the same entries meanwhile.
  */
 export const PEER_LEASE_MS = 30_000
-/** After this time a lease ends, so that other peerings get the slot. */
+/** A lease ends after this time, so that other peerings get the slot. */
 export const PEER_LEASE_USE_MS_MAX = 60_000
 /** Time that a lease waits for more entries. The next entry is then sent without the delay of a new job. */
 export const PEER_LINGER_MS = 1_000
@@ -131,7 +131,7 @@ export const PEER_REQUEST_ENTRY_BYTES_MIN = 1_000
  * A request that got no answer shrinks the limit to this size: the link may be slow, or a proxy may cut large bodies.
  */
 export const PEER_REQUEST_ENTRY_BYTES_SLOW = 64 * 1024
-/** After this time without a refusal, larger requests are tried again. */
+/** Time without a refusal after which larger requests are tried again. */
 export const PEER_REQUEST_GROW_AFTER_MS = 600_000
 /**
  * Limit of an answer's length for each entry, in addition to the base. A receipt has 1.5 KiB, and no outcome needs
@@ -157,5 +157,5 @@ export const PEER_SUMMARY_RECORDS_MAX = 1_000
 export const PEER_SUMMARY_PAGES_MAX = 100
 /** Limit of the differing records that a reconciliation lists. It counts all of them. */
 export const PEER_DIFFERENCES_SHOWN_MAX = 100
-/** Dead letters and open offers that the metrics count. */
+/** Limit of dead letters, and of open offers, that the metrics count. */
 export const PEER_MATTERS_COUNTED_MAX = 10_000

@@ -42,7 +42,7 @@ type OfferDeps = AppendDeps & RemoteReadDeps & { readonly entropy: Entropy; read
  */
 export type OfferResult = RecordJson & { readonly replayed: boolean }
 
-/** `peerId`: as in RemoteRecordQuery. */
+/** Request for an offer. `peerId`: as in RemoteRecordQuery. */
 export type OfferRequest = StepInput & { readonly peerId?: Uuid | undefined }
 
 /** Offers to activate a record. Returns null if no record of another ledger with this id is visible to the caller. */

@@ -21,7 +21,7 @@ import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 
 export type SentEntry = {
   readonly seq: number
-  /** Base64. */
+  /** The signed entry, in base64. */
   readonly envelope: string
   readonly document?: SentDocument | null | undefined
 }
@@ -41,7 +41,7 @@ type SentDocument = {
  */
 export type ProposedEntry = {
   readonly seq: number
-  /** Lower-case hex. */
+  /** Leaf hash of the entry, lower-case hex. */
   readonly leaf: string
   readonly envelope: Uint8Array
   readonly statement: ParsedStatement

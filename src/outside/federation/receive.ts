@@ -214,7 +214,7 @@ class EntryReceiver {
       const entry = await this.#plan(signer, at, attempted)
       if (entry) planned.push(entry)
     }
-    // Only entries before the newest revocation are appended now, while the peering is not yet revoked.
+    // Appends the entries before a revocation first, while the peering is not yet revoked.
     const end = Math.max(
       0,
       planned.findIndex(({ proposed }) => proposed.statement.kind === 'peer-revoked'),

@@ -67,7 +67,7 @@ export type PeerReconciliation = {
     readonly at: Date
     readonly isWhole: boolean
     readonly records: number
-    /** Faults first, at most PEER_DIFFERENCES_SHOWN_MAX. */
+    /** Differing records, faults first. At most PEER_DIFFERENCES_SHOWN_MAX. */
     readonly differences: readonly RecordDifference[]
     readonly faults: number
     readonly behind: number

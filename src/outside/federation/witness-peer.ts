@@ -26,7 +26,7 @@ import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
 export type PeerCheckpoint = {
   readonly log: string
   readonly witness: string | null
-  /** Request of C2SP tlog-witness. */
+  /** The checkpoint with its proof: the body of a request of C2SP tlog-witness. */
   readonly checkpoint: string
 }
 

@@ -68,7 +68,7 @@ export const WEBHOOK_ROWS_PER_WRITE = 256
 export const WEBHOOK_WRITE_AFTER_MS = 50
 /** Time that an endpoint without work keeps its lease, if at least half of the slots are free. */
 export const WEBHOOK_LINGER_MS = 1_000
-/** After this time a lease ends, if another endpoint waits for the slot. */
+/** A lease ends after this time, if another endpoint waits for the slot. */
 export const WEBHOOK_LEASE_USE_MS_MAX = 30_000
 /**
  * A request that takes longer gets a row, so that the cursor can pass it. If its worker is gone, it is sent again
