@@ -1,6 +1,6 @@
 import { UsageError } from './run.ts'
 
-/** Returns the only argument. Throws UsageError if there is none, or more than one. */
+/** Returns the only argument. Throws UsageError if there are no arguments, or more than one. */
 export function onlyArgument(positionals: readonly string[], usage: string): string {
   const [argument] = positionals
   if (argument === undefined || positionals.length > 1) throw new UsageError(`usage: tallystick ${usage}`)
@@ -11,7 +11,7 @@ export function noArguments(positionals: readonly string[], usage: string): void
   if (positionals.length > 0) throw new UsageError(`usage: tallystick ${usage}`)
 }
 
-/** Parses a whole number from `min` to `max`. Returns undefined for undefined. Throws UsageError otherwise. */
+/** Parses a whole number from `min` to `max`. Returns undefined for undefined. Throws UsageError for any other text. */
 export function parseCount(
   text: string | undefined,
   option: string,
@@ -24,7 +24,7 @@ export function parseCount(
   throw new UsageError(`${option} takes a whole number, ${range}`)
 }
 
-/** Returns the choice that equals `text`. Throws UsageError if there is none. */
+/** Returns the choice that equals `text`. Throws UsageError if no choice equals it. */
 export function parseChoice<T extends string>(text: string, choices: readonly T[], option: string): T {
   const choice = choices.find((each) => each === text)
   if (choice !== undefined) return choice

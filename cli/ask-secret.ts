@@ -7,13 +7,13 @@ const SECRET_CHARS_MAX = 4_096
 
 type SecretPrompt = {
   readonly what: string
-  /** Advice for the error if no secret is entered. */
+  /** Advice in the error for a missing secret. */
   readonly remedy: string
 }
 
 /**
- * Reads a secret: a line that the terminal does not show, or the first line of a pipe. Throws UsageError if it is
- * empty or too long.
+ * Reads a secret: a line that the terminal does not show, or the first line of a pipe. Throws UsageError if the
+ * secret is empty or too long.
  */
 export async function askSecret(
   question: string,

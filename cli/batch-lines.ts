@@ -6,7 +6,7 @@ import { InputError } from './run.ts'
 
 export type Line = { readonly place: string; readonly number: number; readonly text: string }
 
-/** Lines of one request. `index`: number of the batch, from 1 on over all files. */
+/** Lines of one request. `index`: number of the batch, counted from 1 over all files. */
 export type LineBatch = {
   readonly index: number
   readonly lines: readonly Line[]
@@ -16,7 +16,7 @@ export type LineBatch = {
 
 export type BatchLimits = {
   readonly linesMax: number
-  /** Makes the JSON of a batch item from a line with a JSON object. */
+  /** Makes a batch item as JSON. `line`: a line with a JSON object. */
   readonly toItem: (line: string) => string
 }
 
@@ -26,9 +26,9 @@ export const BATCH_LINES_MAX = BATCH_ITEMS_MAX
 const ITEMS_BYTES_MAX = BATCH_BODY_BYTES_MAX - '{"records":[]}'.length
 
 /**
- * Yields the lines of the files in batches. The boundaries depend only on the lines, never on time, so that the same
- * command sends the same batches again. Stores one batch at a time. Throws InputError that names a line which is not
- * a JSON object.
+ * Yields the lines of the files in batches. The boundaries depend only on the lines, never on time, so that repeating
+ * the command sends the same batches. Only one batch is in memory at a time. If a line is not a JSON object, throws
+ * InputError that names the line.
  */
 export async function* batchLines(
   files: readonly string[],
@@ -49,7 +49,7 @@ export async function* batchLines(
   for (const file of files) {
     for await (const line of readLines(file, io)) {
       const item = toItem(line.text)
-      const itemBytes = Buffer.byteLength(item) + 1 // with its comma
+      const itemBytes = Buffer.byteLength(item) + 1 // the item and its comma
       if (lines.length === linesMax || (lines.length > 0 && bytes + itemBytes > ITEMS_BYTES_MAX)) yield take()
       lines.push(line)
       items.push(item)
@@ -59,7 +59,7 @@ export async function* batchLines(
   if (lines.length > 0) yield take()
 }
 
-/** Yields the lines that are not empty. Empty lines count for line numbers. */
+/** Yields the lines that are not empty. Empty lines also count for the line numbers. */
 async function* readLines(file: string, io: Io): AsyncGenerator<Line, void, undefined> {
   let number = 0
   for await (const bytes of splitLines(file, io)) {
@@ -67,7 +67,7 @@ async function* readLines(file: string, io: Io): AsyncGenerator<Line, void, unde
     const place = `line ${number} of ${nameOf(file)}`
     const text = decodeText(bytes, place)
     if (text.trim() === '') continue
-    // Only a check: the text is sent as it was written.
+    // Parsed only as a check: the text is sent as it was written.
     parseObject(text, place)
     yield { place, number, text }
   }

@@ -18,13 +18,16 @@ import { RefusedError } from './run.ts'
 /** A verified note with its checkpoint. */
 type VerifiedNote = { readonly note: string; readonly checkpoint: Checkpoint }
 
-/** Reads a consistency proof from the ledger's server: the ledger of `to` entries begins with that of `from`. */
+/**
+ * Fetches a consistency proof from the ledger's server: the ledger of `to` entries begins with the ledger of `from`
+ * entries.
+ */
 export type Prove = (from: number, to: number) => Promise<object>
 
 /**
- * A file to which a ledger's published checkpoints are appended. Each is proved to continue the one before. Two
- * signed notes that contradict each other are evidence against their signer. Both are stored beside the file, and
- * nothing is appended until a person has moved them away.
+ * A file to which a ledger's published checkpoints are appended. Each is proved to continue the checkpoint before it.
+ * If two signed notes contradict each other, they are evidence against their signer. Both are then stored beside the
+ * file, and nothing is appended until a person has moved them away.
  */
 export class CheckpointFile {
   readonly #path: string
@@ -40,8 +43,8 @@ export class CheckpointFile {
   }
 
   /**
-   * Opens the file and reads its checkpoints. Throws SourceError if they are from another ledger or note key: a
-   * ledger never changes its note key. Throws RefusedError if there is evidence beside the file.
+   * Opens the file and reads its checkpoints. Throws SourceError if they are of another ledger or note key, because a
+   * ledger never changes its note key. Throws RefusedError if evidence is stored beside the file.
    */
   static async open(
     path: string,
@@ -55,7 +58,7 @@ export class CheckpointFile {
       if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return ''
       throw error
     })
-    // A crash may have left half a line, which would corrupt the next one.
+    // A crash may have left half a line. Without a line break after it, the next line would be corrupted too.
     file.#isCut = text !== '' && !text.endsWith('\n')
     for (const note of lineNotes(text)) {
       const shown = file.#read(note)
@@ -68,8 +71,8 @@ export class CheckpointFile {
   }
 
   /**
-   * Appends the note if it is new. Returns the reason if it contradicts a stored note, otherwise null. Throws what
-   * `prove` throws.
+   * Appends the note if it is new. Returns the reason if the note contradicts a stored note, otherwise null. Throws
+   * the errors of `prove`.
    */
   async append(note: string, prove: Prove): Promise<string | null> {
     const shown = this.#read(note)
@@ -86,8 +89,8 @@ export class CheckpointFile {
   }
 
   /**
-   * Verifies a note. Returns the reason if the ledger's note key did not sign it, which is no evidence against
-   * anybody.
+   * Verifies a note. If the ledger's note key did not sign the note, returns the reason. An unsigned note is no
+   * evidence against anybody.
    */
   #read(note: string): VerifiedNote | string {
     const { sha256, verifySignature } = this.#providers
@@ -99,7 +102,10 @@ export class CheckpointFile {
     }
   }
 
-  /** Returns the reason if the larger ledger does not continue the stored one. The size alone proves nothing. */
+  /**
+   * Returns the reason if the larger ledger does not continue the stored ledger. It needs a proof, because the size
+   * alone proves nothing.
+   */
   async #forkOf(
     newest: VerifiedNote | null,
     { checkpoint }: VerifiedNote,
@@ -131,7 +137,7 @@ export class CheckpointFile {
   }
 }
 
-/** Suffix of evidence files, after the file's own name. */
+/** Middle of the name of evidence files: it follows the name of the checkpoint file. */
 const EVIDENCE = '.contradiction-'
 
 async function refuseEvidence(path: string): Promise<void> {

@@ -1,7 +1,7 @@
-/** Matches a Tallystick key anywhere: `tly_…` of an agent, `tlo_…` of the operator. */
+/** Matches a Tallystick key anywhere in a text: `tly_…` of an agent, `tlo_…` of the operator. */
 const ANY_KEY = /tl[yo]_[0-9A-Za-z]{32}/
 const OWN = 'TALLYSTICK_'
-/** Limit of nested encodings, such as Base64 in a URL. */
+/** Limit of nested encodings that are decoded, such as Base64 in a URL. */
 const ENCODINGS_MAX = 3
 
 export type ChildEnvironment = {
@@ -29,16 +29,16 @@ function holdsKey(value: string, keys: readonly string[], encodings = ENCODINGS_
 
 function decodings(value: string): string[] {
   const percent = value.replaceAll(/%([0-9a-f]{2})/gi, (_all, hex: string) => charOf(hex))
-  // base64(1) breaks lines after 76 characters, which may split a key.
+  // Line breaks are removed first: base64(1) breaks lines after 76 characters, which may split a key.
   const joined = value.replaceAll(/\\+[nrt]|\s/g, '')
   const base64 = [...joined.matchAll(/[\w+/-]{24,}/g)].flatMap(([run]) =>
-    // A run may begin with other letters: `Basic/…`, a path.
+    // Decoded at four offsets, because a run may begin with other letters: `Basic/…`, a path.
     [0, 1, 2, 3].map((at) => Buffer.from(run.slice(at), 'base64').toString('latin1')),
   )
   const hex = [...joined.matchAll(/[0-9a-f]{24,}/gi)].flatMap(([run]) =>
     [0, 1].map((at) => Buffer.from(run.slice(at), 'hex').toString('latin1')),
   )
-  // UTF-16 has a zero byte after each ASCII character.
+  // Zero bytes are removed, because UTF-16 has one after each ASCII character.
   const decoded = [...base64, ...hex].map((text) => text.replaceAll('\0', ''))
   return [...(percent === value ? [] : [percent]), ...decoded]
 }

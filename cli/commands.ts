@@ -2,7 +2,10 @@ import type { Command } from './command.ts'
 
 type Entry = {
   readonly summary: string
-  /** Loads the command on demand, because each has imports of its own and help needs none. */
+  /**
+   * Loads the command. It is loaded on demand, because each command has imports of its own, and `--help` needs none
+   * of them.
+   */
   readonly load: () => Promise<Command>
 }
 
@@ -404,7 +407,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
 
 export type FoundCommand = { readonly name: string; readonly entry: Entry; readonly rest: readonly string[] }
 
-/** Returns the command at the beginning of the arguments. null: there is no such command. */
+/** Returns the command that the first arguments name. Returns null if there is no such command. */
 export function findCommand([first = '', second = '', ...others]: readonly string[]): FoundCommand | null {
   const both = `${first} ${second}`
   if (Object.hasOwn(COMMANDS, both)) return { name: both, entry: COMMANDS[both]!, rest: others }

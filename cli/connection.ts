@@ -30,7 +30,7 @@ export type ConnectionValues = {
 export type Connection = {
   readonly url: string
   readonly apiKey: string
-  /** Source of the address and the key, for people. */
+  /** Text that says where the address and the key come from. */
   readonly origin: string
 }
 
@@ -45,8 +45,8 @@ export const URL_DEFAULT = 'http://localhost:3000'
 
 /**
  * Returns a client for the server and key of the options, the environment or a credentials file. Throws UsageError if
- * there is no key. By default reads come from the newest state, because the next command does not know what this one
- * wrote. Long-running commands pass `fresh: false`.
+ * there is no key. By default, reads return the newest state, because each command is a new process and does not know
+ * what an earlier command wrote. Long-running commands pass `fresh: false`.
  */
 export async function connect(values: ConnectionValues, { fresh = true } = {}): Promise<Tallystick> {
   const { url, apiKey } = await findConnection(values)
@@ -65,8 +65,8 @@ async function findSigner(values: ConnectionValues): Promise<AgentSigner | undef
 }
 
 /**
- * Returns the server and the key. Options come before the environment, and the environment before files. A stored key
- * is sent only to the server that it was stored with.
+ * Returns the server and the key. Options take precedence over the environment, and the environment over files. A
+ * stored key is sent only to the server that it was stored with.
  */
 export async function findConnection(values: ConnectionValues): Promise<Connection> {
   const url = values.server ?? environment.serverUrl()
@@ -84,8 +84,9 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
 }
 
 /**
- * Returns the stored address for a key from elsewhere. Throws UsageError for an address of another machine from a
- * folder's file: whoever unpacks an archive and enters it would send the key to the author of the archive.
+ * Returns the stored address, for a key from elsewhere. Throws UsageError if a file in a project folder names another
+ * machine: otherwise, whoever unpacks an archive and enters its folder would send the key to the author of the
+ * archive.
  */
 function urlFor({ url, file }: StoredCredentials): string {
   const parsed = parseUrl(url)
@@ -100,12 +101,15 @@ export function ownCredentialsFile(): string {
   return join(environment.configDirectory(), 'credentials.json')
 }
 
-/** Returns the credentials of `tallystick init`, or else those of `npm start`. null: there are none. */
+/**
+ * Returns the credentials of `tallystick init`, or else those of `npm start`. Returns null if there are no
+ * credentials.
+ */
 async function findCredentials(): Promise<StoredCredentials | null> {
   return (await readCredentials(ownCredentialsFile())) ?? (await findServerCredentials())
 }
 
-/** Returns the credentials that `npm start` wrote to its data directory in this folder or one above. */
+/** Returns the credentials that `npm start` wrote to its data directory in this folder or in a folder above. */
 export async function findServerCredentials(): Promise<StoredCredentials | null> {
   const data = environment.dataDirectory()
   if (data !== undefined) return readCredentials(join(data, 'credentials.json'))
@@ -118,8 +122,8 @@ export async function findServerCredentials(): Promise<StoredCredentials | null>
 const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EACCES']
 
 /**
- * Reads a credentials file. null: it does not exist. Throws SourceError if others may read or write it, because its
- * writer chooses where records go.
+ * Reads a credentials file. Returns null if the file does not exist. Throws SourceError if other users may read or
+ * write the file, because whoever writes the file chooses where records are sent.
  */
 export async function readCredentials(file: string): Promise<StoredCredentials | null> {
   let text: string

@@ -2,7 +2,7 @@ import { ownCredentialsFile, readCredentials } from './connection.ts'
 import { writeFileWhole } from './output-file.ts'
 import { RefusedError } from './run.ts'
 
-/** The format that `npm start` writes. */
+/** Content of a credentials file, in the format that `npm start` writes. */
 export type Credentials = {
   readonly url: string
   readonly ledger: string
@@ -11,8 +11,8 @@ export type Credentials = {
 }
 
 /**
- * Throws RefusedError if a key of another ledger is stored. Overwriting would lose it, since a key is shown only
- * once.
+ * Throws RefusedError if a key of another ledger is stored. Overwriting that key would lose it, because a key is
+ * shown only once.
  */
 export async function refuseOtherLedger(ledger: string): Promise<void> {
   const file = ownCredentialsFile()

@@ -4,8 +4,8 @@ import { PEM_BYTES_MAX, readText } from '../src/verify/read-text.ts'
 import { UsageError } from './run.ts'
 
 /**
- * Returns a DSSE signer with the user's private key from a PEM file, Ed25519 or P-256. Throws UsageError for another
- * key. The default `keyid` is that of securesystemslib, by which in-toto finds keys.
+ * Returns a DSSE signer with the user's private key from a PEM file, Ed25519 or P-256. Throws UsageError for any
+ * other key. The default `keyid` is the one of securesystemslib, by which in-toto finds keys.
  */
 export async function readDsseSigner(path: string, keyid: string | undefined): Promise<DsseSigner> {
   const key = parsePrivateKey(await readText(path, PEM_BYTES_MAX), path)
@@ -22,7 +22,7 @@ function parsePrivateKey(pem: string, path: string): KeyObject {
     const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
     if (type === 'ed25519' || (type === 'ec' && details?.namedCurve === 'prime256v1')) return key
   } catch {
-    // reported below
+    // The error below reports this.
   }
   throw new UsageError(`${path} is not a private key of Ed25519 or P-256 in PEM, without a passphrase`)
 }
@@ -39,8 +39,8 @@ function keyidOf(key: KeyObject, isEd25519: boolean): string {
 }
 
 /**
- * Returns a P-256 key in the form of securesystemslib: named curve, uncompressed point. The file itself may spell out
- * the curve, or compress the point.
+ * Returns a P-256 key in the form of securesystemslib: named curve, uncompressed point. The file itself may contain
+ * the curve's parameters, or a compressed point.
  */
 function usualPem(key: KeyObject): string {
   const { x, y } = key.export({ format: 'jwk' }) as { x: string; y: string }

@@ -8,10 +8,13 @@ export const ENTRY_OPTIONS = {
   out: { type: 'string', short: 'o' },
 } as const
 
-/** Limit of witnesses of a deployment. */
+/** Limit of the witnesses that a deployment can have. */
 const COSIGNATURES_MAX = 16
 
-/** Retries until a checkpoint covers the entry. The delay doubles from 0.1 s to 5 s, in total about half a minute. */
+/**
+ * Retries until a checkpoint covers the entry. The delay doubles from 0.1 s to 5 s; all delays together take about
+ * half a minute.
+ */
 export const UNTIL_COVERED = { retriesMax: 10 }
 
 type EntryArgument = { readonly size: number | undefined; readonly cosignatures: number | undefined } & (

@@ -7,7 +7,7 @@ import type { S3Settings } from '../src/verify/archive/settings.ts'
 import { type ChildEnvironment, childEnvironment } from './child-environment.ts'
 import { UsageError } from './run.ts'
 
-/** The only code of the command line that reads environment variables. An empty variable counts as unset. */
+/** The command line reads environment variables only here. An empty variable counts as unset. */
 export const environment = {
   serverUrl: (): string | undefined => process.env['TALLYSTICK_URL']?.trim() || undefined,
   apiKey: (): string | undefined => process.env['TALLYSTICK_API_KEY']?.trim() || undefined,
@@ -15,13 +15,13 @@ export const environment = {
   signingKey: (): string | undefined => process.env['TALLYSTICK_SIGNING_KEY'] || undefined,
   operatorKey: (): string | undefined => process.env['TALLYSTICK_OPERATOR_KEY']?.trim() || undefined,
   databaseOptions: (): DatabaseOptions => {
-    // A password command runs with this environment.
+    // The environment with which a password command runs.
     const { options, issues } = parseDatabaseOptions(withOwn('TALLYSTICK_DATABASE_'))
     const [issue] = issues
     if (issue) throw new UsageError(`${issue.path[0]}: ${issue.message}`)
     return options
   },
-  /** Location of archive buckets. The AWS SDK finds the credentials. */
+  /** Settings for archives in S3 buckets. The AWS SDK finds the credentials. */
   s3Settings: (): S3Settings => ({
     endpoint: process.env['TALLYSTICK_ARCHIVE_S3_ENDPOINT'] || null,
     region: process.env['TALLYSTICK_ARCHIVE_S3_REGION'] || null,
@@ -40,23 +40,23 @@ export const environment = {
       process.env,
       [apiKey, environment.apiKey(), environment.operatorKey()].filter((key) => key !== undefined),
     ),
-  /** Environment for another process of this command, which finds the key in the same place. */
+  /** Environment for another process of this command. That process finds the key in the same way as this one. */
   forSender: (): NodeJS.ProcessEnv => withOwn('TALLYSTICK_'),
   /** Returns a line for each unknown variable that begins with TALLYSTICK_. */
   warnings: (): string[] => warnOfUnknown(process.env),
   variable: (name: string): string | undefined => process.env[name],
-  /** Trace context of the agent that runs this command. undefined: none. */
+  /** Trace context of the agent that runs this command. undefined: the agent has set no trace context. */
   traceparent: (): string | undefined => process.env['TRACEPARENT'] || undefined,
   /** Folder in which records of this user's hooks and proxies wait. */
   outboxDirectory: (): string =>
     process.env['TALLYSTICK_SPOOL'] ||
     join(process.env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'tallystick', 'outbox'),
-  /** According to the XDG base directory specification. */
+  /** The path follows the XDG base directory specification. */
   configDirectory: (): string =>
     join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'tallystick'),
 }
 
-/** Returns the environment without keys, plus Tallystick's own variables with this prefix. */
+/** Returns the environment without keys, but with Tallystick's own variables that have this prefix. */
 function withOwn(prefix: string): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => name.startsWith(prefix))
   return { ...environment.forChild('').env, ...Object.fromEntries(own) }

@@ -16,8 +16,8 @@ export function eventFilterOf({
 }
 
 /**
- * Describes the subject of an event in some words. For an unknown event of a newer server it shows the record, if
- * there is one.
+ * Describes the subject of an event in a few words. For an unknown event of a newer server it shows the record, if
+ * the event has one.
  */
 export function whatOf({ type, data }: LedgerEvent): string {
   switch (type) {
@@ -45,7 +45,7 @@ export function whatOf({ type, data }: LedgerEvent): string {
     case 'record.expired':
       return recordText(data.record)
     default:
-      // The compiler rejects an event without a case above.
+      // If an event has no case above, the compiler reports an error here.
       return unknownText(data satisfies never)
   }
 }

@@ -1,4 +1,4 @@
-/** Exit codes. Those from 64 on follow BSD's sysexits. Documented in docs/reference/cli.md. */
+/** Exit codes, documented in docs/reference/cli.md. The codes from 64 on follow BSD's sysexits. */
 export const EXIT = {
   ok: 0,
   refused: 1,

@@ -8,8 +8,8 @@ import { RefusedError } from './run.ts'
 
 /**
  * Returns the kid (hex) that signed the ledger's first entry, verified with the key that the server publishes under
- * that thumbprint. Only the first read relies on the server: once pinned, the key detects every other ledger of that
- * name. Throws RefusedError. Needs audit:read.
+ * that thumbprint. Only this first read has to trust the server: once the key is pinned, every other ledger of the
+ * same name is detected. Throws RefusedError. Needs audit:read.
  */
 export async function findFirstKid(client: Tallystick, ledger: string): Promise<string> {
   const [{ keys }, providers] = await Promise.all([client.keyDocument(), loadProviders()])

@@ -9,7 +9,7 @@ export type Io = {
 
 export const PROCESS_IO: Io = process
 
-/** Writes, and waits for a slow reader, so that a long answer does not fill the memory. */
+/** Writes a text. Waits for a slow reader, so that a long answer does not fill the memory. */
 export async function write(out: Out, text: string): Promise<void> {
   if (out.write(text)) return
   await new Promise<void>((resolve) => out.once('drain', resolve))

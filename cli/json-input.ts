@@ -9,8 +9,8 @@ import { InputError } from './run.ts'
 
 /**
  * Parses a JSON object. Throws InputError where the server would refuse the text: duplicate names, numbers that a
- * double changes, lone surrogates. JSON.parse would hide these, and something else than the written text would be
- * sent.
+ * double changes, lone surrogates. JSON.parse would accept these silently and change the value, so other data than
+ * the written text would be sent.
  */
 export function parseObject(text: string, name: string): JsonObject {
   let value: unknown
@@ -24,7 +24,7 @@ export function parseObject(text: string, name: string): JsonObject {
   throw new InputError(`${name} is not a JSON object`)
 }
 
-/** Parses the JSON object of an option. undefined: the option is absent. */
+/** Parses the JSON object of an option. Returns undefined if the option is absent. */
 export function optionObject(text: string | undefined, option: string): JsonObject | undefined {
   return text === undefined ? undefined : parseObject(text, option)
 }
@@ -39,7 +39,7 @@ export async function readObject(file: string, io: Io): Promise<JsonObject> {
   return parseObject(await readInput(file, io), nameOf(file))
 }
 
-/** Yields the bytes of a file, or of standard input for `-`. Throws SourceError if it cannot be read. */
+/** Yields the bytes of a file, or of standard input for `-`. Throws SourceError if the file cannot be read. */
 export async function* openInput(file: string, io: Io): AsyncGenerator<Uint8Array, void, undefined> {
   if (file === '-' && io.stdin.isTTY)
     io.stderr.write('tallystick: reading JSON from the terminal; end it with Ctrl-D\n')

@@ -4,7 +4,7 @@ import { SourceError } from '../src/verify/source.ts'
 import { environment } from './environment.ts'
 import { writeFileWhole } from './output-file.ts'
 
-/** Kid (hex) of each pinned ledger's first entry, by ledger id. */
+/** The pinned ledgers: by ledger id, the kid (hex) of the ledger's first entry. */
 type KnownLedgers = Map<string, string>
 
 function knownLedgersFile(): string {
@@ -12,8 +12,8 @@ function knownLedgersFile(): string {
 }
 
 /**
- * Returns the pinned ledgers. Empty if none is pinned. Throws SourceError if the file is unreadable or damaged, since
- * the user's trust is based on it.
+ * Returns the pinned ledgers; empty if no ledger is pinned. Throws SourceError if the file is unreadable or damaged,
+ * because the user's trust is based on it.
  */
 export async function readKnownLedgers(): Promise<KnownLedgers> {
   const path = knownLedgersFile()

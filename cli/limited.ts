@@ -26,7 +26,7 @@ export async function* limited<T>(
       return
     }
     yield item
-    // A given limit ends the list without reading another page.
+    // With `--limit` the list ends without reading another page.
     if (--left === 0 && values.limit !== undefined) return
   }
 }

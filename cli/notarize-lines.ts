@@ -27,17 +27,19 @@ type LinesOptions = BatchLimits & {
   readonly files: readonly string[]
   /** Prefix of the batches' keys: `KEY/1`, `KEY/2`, … */
   readonly idempotencyKey: string | undefined
-  /** Print one line per record, with its id, instead of one per batch. */
+  /** True: prints one line per record, with its id. False: one line per batch. */
   readonly ids: boolean
 }
 
-/** Pause between attempts with a line that something before the server refuses. */
+/** Pause between attempts to find a line that a firewall or proxy in front of the server refuses. */
 const PAUSE_MS = 100
 
 /**
- * Notarizes the lines in order, batch after batch. Returns how many lines were set aside because something before the
- * server refuses them. Throws at a batch that the server does not write. The batches before it are written, those
- * after it are not sent, and stderr says so: the user must know it before repeating the command.
+ * Notarizes the lines in order, batch after batch. Returns how many lines were set aside because a firewall or proxy
+ * in front of the server refuses them.
+ *
+ * Throws at a batch that the server does not write. The batches before it are written, and those after it are not
+ * sent. stderr says so, because the user must know it before repeating the command.
  */
 export async function notarizeLines(transport: Transport, io: Io, options: LinesOptions): Promise<number> {
   const counter = openCounter(io.stderr)
@@ -75,7 +77,8 @@ async function notarizeBatch(run: Run, { index, lines, items }: LineBatch): Prom
     (text): Item => ({ text, tag: undefined, handle: undefined, parentHandle: undefined }),
   )
   const lineOf = new Map(all.map((item, i) => [item, lines[i]!]))
-  // The same lines get the same keys again, whichever are refused.
+  // The key contains the line's index in the whole batch. So the same lines get the same keys again, whichever lines
+  // are refused.
   const makeKey = ({ items: [first] }: Segment) =>
     key === undefined ? makeIdempotencyKey() : `${key}/${index}/${all.indexOf(first!)}`
   let segments: readonly Segment[] = [
@@ -117,7 +120,10 @@ function senderOf(transport: Transport, segment: Segment) {
   }
 }
 
-/** A half would break a parent that is named by its position in the batch. */
+/**
+ * Returns whether a segment may be split. It may not if a record names its parent by position in the batch, because
+ * half a batch has other positions.
+ */
 function maySplit({ items }: Segment): boolean {
   return !items.some(({ text }) => typeof (JSON.parse(text) as { parent?: unknown }).parent === 'number')
 }

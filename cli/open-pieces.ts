@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { SourceError } from '../src/verify/source.ts'
 
-/** Returns a function that streams a file of any length. The stream throws SourceError. */
+/** Returns a function that streams a file of any length. Errors of the stream are SourceErrors. */
 export function openPieces(path: string): () => AsyncIterable<Uint8Array> {
   return async function* read() {
     try {

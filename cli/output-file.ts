@@ -17,24 +17,25 @@ type Pieces = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>
 
 /** Destination of a command's result (`-o`). */
 export type Output = {
-  /** Standard output or standard error. null: a file, pipe or device. */
+  /** The stream, if the output is standard output or standard error; null: the output is a file, pipe or device. */
   readonly stream: Out | null
   readonly isTTY: boolean
   /**
-   * Writes the pieces. Call it once. `verify` checks a file before it gets its name. It is not called for other
-   * outputs, because what was written to them cannot be taken back. Throws SourceError, and what `pieces` and
-   * `verify` throw.
+   * Writes the pieces. Call it only once.
+   *
+   * `verify` checks a file before the file gets its name. For other outputs it is not called, because data that was
+   * written to them cannot be taken back. Throws SourceError, and the errors of `pieces` and `verify`.
    */
   save(pieces: Pieces, verify?: (path: string) => Promise<void>): Promise<void>
 }
 
-/** Interval of attempts to open a pipe without a reader. */
+/** Interval of attempts to open a pipe that no process reads yet. */
 const PIPE_READER_POLL_MS = 50
 
 /**
- * Opens an output, calls `work` with it, and closes it. `out`: a path, or undefined or - for standard output. A path
- * that cannot be written is refused before `work` is called. `isPrivate`: only this user may read the file. Throws
- * UsageError, SourceError, and what `work` throws.
+ * Opens an output, calls `work` with it, and closes it. `out`: a path, or undefined or - for standard output. If the
+ * path cannot be written, throws before `work` is called. `isPrivate`: only this user may read the file. Throws
+ * UsageError, SourceError, and the errors of `work`.
  */
 export async function withOutput<T>(
   out: string | undefined,
@@ -46,7 +47,7 @@ export async function withOutput<T>(
   const target = await findOutputTarget(out, { isPrivate })
   if (target.kind === 'file') {
     const result = await withFile(target, { isPrivate }, work)
-    // Only on a terminal: scripts need no message.
+    // Only on a terminal, because scripts need no message.
     if (io.stderr.isTTY) io.stderr.write(`tallystick: wrote ${plain(out)}\n`)
     return result
   }
@@ -61,14 +62,13 @@ export async function withOutput<T>(
       save: (pieces) => copy(pieces, to, out),
     })
   } finally {
-    // Closes the descriptor.
     to.destroy()
   }
 }
 
 /**
- * Writes a file beside the final one and renames it, so that after a crash the old file is intact. Follows links.
- * `isPrivate`: only this user may read the file, and a missing folder is created. Throws SourceError.
+ * Writes a file under another name in the same folder and renames it, so that after a crash the old file is intact.
+ * Follows links. `isPrivate`: only this user may read the file, and a missing folder is created. Throws SourceError.
  */
 export async function writeFileWhole(
   path: string,
@@ -82,8 +82,8 @@ export async function writeFileWhole(
 }
 
 /**
- * Throws UsageError for a terminal: payloads are foreign text, which may control it. They cannot be escaped, because
- * that would change the export's bytes.
+ * Throws UsageError for a terminal: payloads are other people's text, which may contain control characters for the
+ * terminal. They cannot be escaped, because that would change the bytes of the export.
  */
 export function refuseTerminal(what: string, { isTTY }: Output): void {
   if (!isTTY) return
@@ -108,7 +108,8 @@ async function withFile<T>(
   work: (output: Output) => Promise<T>,
 ): Promise<T> {
   const part = `${path}.${process.pid}.part`
-  // Never an existing file: others may be able to read it, or it may be a link.
+  // Always creates a new file. An existing file is never used, because others may be able to read it, or it may be a
+  // link.
   const handle = await open(part, 'wx', isPrivate ? 0o600 : 0o666).catch((error: NodeJS.ErrnoException) => {
     throw cannotWrite(path, exists ? inPlace(error, path) : `(${error.code})`)
   })
@@ -122,7 +123,7 @@ async function withFile<T>(
   try {
     return await work({ stream: null, isTTY: false, save })
   } finally {
-    // Otherwise a failed stream keeps the handle from closing.
+    // Without this, a failed stream keeps the handle from closing.
     to.destroy()
     await handle.close()
     await rm(part, { force: true })
@@ -130,7 +131,8 @@ async function withFile<T>(
 }
 
 /**
- * Renames the file. A mount of its own (in containers) cannot be replaced by a rename, so its content is overwritten.
+ * Renames the file. In a container the target may be a mount, which cannot be replaced by a rename. Its content is
+ * then overwritten.
  */
 async function replace(part: string, path: string): Promise<void> {
   try {
@@ -160,7 +162,10 @@ async function openSpecial({ kind, path }: OutputTarget & { path: string }, name
   }
 }
 
-/** Opens a stream. A slow reader of a pipe must not block a thread of this process. */
+/**
+ * Opens a stream. For a pipe the stream does not block, because a slow reader must not block a thread of this
+ * process.
+ */
 function openStream(fd: number): Writable {
   const stat = fstatSync(fd)
   if (stat.isFIFO() || stat.isSocket()) return new Socket({ fd, readable: false, writable: true })

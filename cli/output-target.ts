@@ -3,24 +3,27 @@ import { lstat, readlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 
-/** Target of an output, with links resolved. */
+/** What an output is written to, with links resolved. */
 export type OutputTarget =
-  /** A regular file, or nothing yet. Written beside it and renamed. */
+  /**
+   * A regular file, or a name that does not exist yet. The output is written under another name in the same folder
+   * and renamed.
+   */
   | { readonly kind: 'file'; readonly path: string; readonly exists: boolean }
-  /** A descriptor that this process inherited: /dev/stdout, /dev/fd/63 of `>(…)`. */
+  /** A descriptor that this process inherited, such as /dev/stdout, or /dev/fd/63 of `>(…)`. */
   | { readonly kind: 'descriptor'; readonly fd: number }
   | { readonly kind: 'pipe'; readonly path: string }
   | { readonly kind: 'device'; readonly path: string }
 
-/** Limit of links, the same as in Linux. */
+/** Limit of links that are followed, the same as in Linux. */
 const LINKS_MAX = 40
-/** Matches the path of a descriptor: on Linux, where /dev/fd leads to /proc, and elsewhere. */
+/** Matches the path of a descriptor: on Linux, where /dev/fd is a link to /proc, and elsewhere. */
 const DESCRIPTOR = /^(?:\/proc\/(?<pid>\d+)(?:\/task\/\d+)?|\/dev)\/fd\/(?<fd>\d+)$/
 
 /**
- * Finds what an output's path names. Only a regular file, or nothing, is replaced. Everything else is written to.
- * Throws SourceError for a folder, a socket or a closed descriptor, and for a link or a pipe that another user may
- * have put there. `isPrivate`: a pipe must belong to this user.
+ * Finds the target that an output's path names. A regular file, or a name that does not exist, will be replaced; any
+ * other target is written to. Throws SourceError for a folder, a socket or a closed descriptor, and for a link or a
+ * pipe that another user may have put there. `isPrivate`: a pipe must belong to this user.
  */
 export async function findOutputTarget(
   given: string,
@@ -62,7 +65,8 @@ async function follow(given: string, isPrivate: boolean): Promise<OutputTarget> 
     const { pid, fd } = (isLast && DESCRIPTOR.exec(path)?.groups) || {}
     if (fd !== undefined && (pid === undefined || Number(pid) === process.pid))
       return descriptor(given, Number(fd))
-    // A descriptor of another process: the name that its link shows may not exist in the file system.
+    // A descriptor of another process. It is not resolved, because the name that its link shows may not exist in the
+    // file system.
     if (fd !== undefined) return { kind: 'device', path }
     const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
       if (isLast && error.code === 'ENOENT') return null
@@ -91,7 +95,9 @@ async function follow(given: string, isPrivate: boolean): Promise<OutputTarget> 
   throw cannotWrite(given, '(a folder)')
 }
 
-/** Returns the names of a path below its root. `..` is resolved later, because the folder before it may be a link. */
+/**
+ * Returns the names in a path, from its root on. `..` is resolved later, because the folder before it may be a link.
+ */
 function namesOf(path: string): string[] {
   return path
     .slice(parse(path).root.length)
@@ -99,28 +105,28 @@ function namesOf(path: string): string[] {
     .filter((name) => name !== '' && name !== '.')
 }
 
-/** Sticky bit: only the owner of the folder or of an entry can remove the entry. */
+/** Sticky bit of a folder: an entry can then be removed only by its owner or the folder's owner. */
 const S_ISVTX = 0o1000
 const PLANTED = 'in a folder that everybody can write to'
 
 /**
- * Returns whether a link or a pipe in a folder like /tmp may have been put there by an attacker. The kernel would
- * refuse it (fs.protected_symlinks, fs.protected_fifos), but its check does not apply: links are read here, and pipes
- * opened without O_CREAT.
+ * Returns whether a link or a pipe in a folder like /tmp may have been put there by an attacker. The kernel has such
+ * a check (fs.protected_symlinks, fs.protected_fifos), but it does not apply here: this program reads links itself,
+ * and opens pipes without O_CREAT.
  */
 function isPlanted(found: Stats, folder: Stats): boolean {
   const isShared = (folder.mode & S_ISVTX) !== 0 && (folder.mode & constants.S_IWOTH) !== 0
   return isShared && !isOwn(found) && found.uid !== folder.uid
 }
 
-/** True on platforms without users. */
+/** Returns whether the file belongs to this user. Always true on platforms without users. */
 function isOwn({ uid }: Stats): boolean {
   return process.geteuid === undefined || uid === process.geteuid()
 }
 
 function descriptor(given: string, fd: number): OutputTarget {
   const stat = statOf(fd)
-  // Descriptors that Node opened for itself (epoll, eventfd) have no type.
+  // Descriptors that Node opened for itself (epoll, eventfd) have no file type, so they are refused.
   const takesOutput = stat?.isFile() || stat?.isFIFO() || stat?.isCharacterDevice() || stat?.isSocket()
   if (!takesOutput) throw cannotWrite(given, `(descriptor ${fd} is not open)`)
   return { kind: 'descriptor', fd }

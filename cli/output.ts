@@ -24,7 +24,10 @@ export function printItem(item: object, json: boolean | undefined, out: Out): vo
   for (const [name, text] of rows) out.write(`${plain(name.padEnd(width))}  ${plain(text)}\n`)
 }
 
-/** Returns the rows of an object for a terminal. A member with long JSON gets a row for each of its own members. */
+/**
+ * Returns the rows of an object for a terminal. If a member's JSON is long, each of the member's own members gets a
+ * row.
+ */
 function rowsOf(item: object, before = ''): (readonly [name: string, text: string])[] {
   return Object.entries(item).flatMap(([member, value]) => {
     const name = `${before}${member}`
@@ -36,7 +39,7 @@ function rowsOf(item: object, before = ''): (readonly [name: string, text: strin
   })
 }
 
-/** Prints items as they come: a table on a terminal, otherwise one line of JSON each. */
+/** Prints items as they arrive: a table on a terminal, otherwise one line of JSON for each item. */
 export async function printItems<T extends object>(
   items: AsyncIterable<T>,
   columns: readonly Column<T>[],

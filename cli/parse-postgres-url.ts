@@ -1,7 +1,10 @@
 import { parseUrl } from './parse-url.ts'
 import { UsageError } from './run.ts'
 
-/** Returns the URL if it is a Postgres address. Throws UsageError otherwise. `who`: subject of the error message. */
+/**
+ * Returns the URL if it is a Postgres address. Throws UsageError for any other text. `who`: subject of the error
+ * message.
+ */
 export function parsePostgresUrl(url: string, who: string): string {
   const protocol = parseUrl(url)?.protocol
   if (protocol === 'postgres:' || protocol === 'postgresql:') return url

@@ -15,15 +15,15 @@ export const WEBHOOK_SECRET_HELP =
 
 type Values = ConnectionValues & { readonly env?: boolean | undefined; readonly json?: boolean | undefined }
 
-/** Contains nothing that a shell would interpret. */
+/** Form of a secret. It has no characters that a shell would interpret. */
 const SECRET = /^[A-Za-z0-9_-]+$/
 const INVITATION = /^tlp_[A-Za-z0-9_-]+$/
 const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]+=*$/
 const WEBHOOK_PUBLIC_KEY = /^whpk_[A-Za-z0-9+/]+=*$/
 
 /**
- * Prints a key with its secret, the only time that it is shown. Throws InputError unless the secret has the form of
- * one: it is written into files that a shell reads, and a hostile server could otherwise choose what that shell
+ * Prints a key with its secret. The secret is shown only this once. Throws InputError unless the secret has its usual
+ * form: it is written into files that a shell reads, and a hostile server could otherwise choose what the shell
  * executes.
  */
 export async function printSecret(made: KeyWithSecret, values: Values, io: Io): Promise<ExitCode> {
@@ -35,7 +35,7 @@ export async function printSecret(made: KeyWithSecret, values: Values, io: Io): 
   return remindToStore(io)
 }
 
-/** Like `printSecret`, for a webhook. Its environment is that of the receiver. */
+/** Like `printSecret`, for a webhook. The variables are for the environment of the receiver. */
 export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: Io): ExitCode {
   const { secret, publicKey } = made
   requireSecret(secret, WEBHOOK_SECRET, 'no secret of a webhook')
@@ -45,7 +45,7 @@ export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: 
   return remindToStore(io)
 }
 
-/** Like `printSecret`, for an invitation, which is given to the other side unchanged. */
+/** Like `printSecret`, for an invitation. The user passes the invitation to the other side unchanged. */
 export function printInvitation(
   made: PeerInvitation,
   values: { readonly bare?: boolean | undefined; readonly json?: boolean | undefined },

@@ -6,7 +6,7 @@ const BAR_WIDTH = 24
 
 type Progress = { readonly entries: number; readonly done: number; readonly total: number }
 
-/** Opens a line on a terminal's stderr that is redrawn. Prints nothing if stderr is a file or a pipe. */
+/** Opens a line on a terminal's stderr that is redrawn. If stderr is a file or a pipe, prints nothing. */
 function openLine<T>(out: Out, draw: (value: T, seconds: number) => string) {
   if (!out.isTTY) return { update: (_value: T) => {}, close: () => {} }
   const startedAt = performance.now()
@@ -16,7 +16,7 @@ function openLine<T>(out: Out, draw: (value: T, seconds: number) => string) {
       const now = performance.now()
       if (now - drawnAt < REDRAW_EVERY_MS) return
       drawnAt = now
-      // A server chose the numbers.
+      // Escaped, because the numbers come from a server.
       out.write(`\r${plain(draw(value, (now - startedAt) / 1000))}\x1b[K`)
     },
     close(): void {
@@ -29,7 +29,7 @@ export function openProgressBar(out: Out) {
   return openLine(out, drawBar)
 }
 
-/** `1234 records  567/s`: for work without a known end. */
+/** Opens a counter such as `1234 records  567/s`, for work whose end is unknown. */
 export function openCounter(out: Out) {
   return openLine(out, (records: number, seconds) => counted(records, 'records', seconds))
 }

@@ -15,7 +15,10 @@ export const WRITE_HELP = `  --on-behalf-of AGENT   in the name of another agent
   --occurred-at TIME     when it happened: RFC 3339, UTC
   --idempotency-key KEY  repeating the command with the same key writes nothing twice. Default: a new key`
 
-/** Members without a column. Each is an option of the same name (src/proof/statement/record-members.ts). */
+/**
+ * Members of a record that have no database column. Each is an option of the same name
+ * (src/proof/statement/record-members.ts).
+ */
 const OTHER_OPTIONS = mapOthers(() => TEXT)
 
 /** Options of notarize and create. */
@@ -52,7 +55,7 @@ type WriteValues = {
   readonly 'idempotency-key'?: string | undefined
 }
 
-/** Parses `--type`. Throws UsageError, since the server could only report that a pattern does not match. */
+/** Parses `--type`. Throws UsageError here, because the server could only report that a pattern does not match. */
 export function parseType(text: string): `${string}/${number}` {
   if (TYPE_NAME.test(text)) return text as `${string}/${number}`
   throw new UsageError('--type takes NAME/VERSION, such as generic/1: `tallystick types list` shows them')
@@ -62,7 +65,7 @@ export function writeMembers(values: WriteValues) {
   return { onBehalfOf: values['on-behalf-of'], occurredAt: values['occurred-at'] }
 }
 
-/** Returns the body members of a record, except payload and type. */
+/** Returns the members of a record for a request body, except payload and type. */
 export function recordMembers(
   values: WriteValues & {
     readonly parent?: string | undefined

@@ -16,20 +16,23 @@ type Client = Awaited<ReturnType<typeof connect>>
 type CommandSpec<Options extends OptionTable> = {
   /** Words of the command, and its argument: `keys get KEY`. */
   readonly usage: string
-  /** Optional part of the usage line. */
+  /** Optional arguments, for the usage line. */
   readonly flags?: string
   /** What the command does, and the scope that it needs. */
   readonly about: string
   readonly options?: Options
   /** Help of `options`, one line each. */
   readonly optionsHelp?: string
-  /** Examples without the word `tallystick`. One that begins with `$ ` is shown without that prefix. */
+  /**
+   * Examples, without the word `tallystick`. An example that begins with `$ ` is shown without that prefix, as any
+   * command.
+   */
   readonly examples: readonly string[]
 }
 
 /**
- * Makes a command that prints one object. `parse` makes the request from the options, or throws UsageError, before
- * anything is sent.
+ * Makes a command that prints one object. `parse` makes the request from the options before anything is sent, or
+ * throws UsageError.
  */
 export function showItem<
   const Options extends OptionTable = Record<never, never>,
@@ -54,7 +57,7 @@ export function showItem<
   })
 }
 
-/** Makes a command that prints many objects: a table on a terminal, otherwise one line of JSON each. */
+/** Makes a command that prints many objects: a table on a terminal, otherwise one line of JSON for each. */
 export function listItems<T extends object, const Options extends OptionTable = Record<never, never>>(
   command: CommandSpec<Options> & {
     readonly columns: readonly Column<T>[]
@@ -79,7 +82,7 @@ export function listItems<T extends object, const Options extends OptionTable = 
   })
 }
 
-/** Returns the argument that `usage` names in capitals. Empty if it names none. Throws UsageError. */
+/** Returns the argument that `usage` names in capitals. Returns an empty text if it names none. Throws UsageError. */
 function argumentOf(usage: string, positionals: readonly string[]): string {
   if (/ [A-Z]/.test(usage)) return onlyArgument(positionals, usage)
   noArguments(positionals, usage)

@@ -15,10 +15,10 @@ import { SourceError } from '../src/verify/source.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
 import type { Out } from './io.ts'
 
-/** The arguments are invalid. The message tells what to do instead. */
+/** The arguments are invalid. The message says what to do instead. */
 export class UsageError extends Error {}
 
-/** Runs `make`. Converts its error to UsageError, since arguments or environment caused it. */
+/** Runs `make`. Converts its error to UsageError, because arguments or environment caused the error. */
 export function asUsage<T>(make: () => T): T {
   try {
     return make()
@@ -30,7 +30,7 @@ export function asUsage<T>(make: () => T): T {
 /** The input is not JSON, or not the expected JSON. */
 export class InputError extends Error {}
 
-/** The tool itself refused something, not a server. */
+/** The tool itself refused something; the refusal is not a server's. */
 export class RefusedError extends Error {}
 
 const EXIT_OF_SOURCE = {
@@ -53,9 +53,10 @@ export async function run(command: () => Promise<ExitCode>, stderr: Out): Promis
 }
 
 function describe(error: unknown, code: ExitCode): string {
-  // A line break in a server's text could imitate a line of this tool, such as the last line of `verify`.
+  // Escaped, because a line break in a server's text could imitate a line of this tool, such as the last line of
+  // `verify`.
   if (code !== EXIT.software) return plain((error as Error).message)
-  // A bug of this program: its developers need the stack.
+  // The stack is printed, because the error is a bug of this program and its developers need the stack.
   const stack = (error as Error).stack ?? String(error)
   return stack.split('\n').map(plain).join('\n')
 }
@@ -70,12 +71,12 @@ function exitOf(error: unknown): ExitCode {
   return isLocalFault(error) ? EXIT.io : EXIT.software
 }
 
-/** Codes of local files, disks and limits. Servers do not cause them. */
+/** Codes of errors of local files, disks and limits. A server does not cause them. */
 const LOCAL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'EIO', 'EMFILE', 'ENFILE'])
 
 /**
- * Returns whether a local file operation failed, not a socket. Socket errors have no path, or are about connecting to
- * it.
+ * Returns whether a local file operation failed. Socket errors are excluded: they have no path, or they are about
+ * connecting to it.
  */
 function isLocalFault(error: unknown): boolean {
   const { code, syscall, path } = error as NodeJS.ErrnoException
@@ -89,7 +90,7 @@ function exitOfClient(error: TallystickError): ExitCode {
   if (error instanceof UnexpectedAnswerError) return error.retryable ? EXIT.unavailable : EXIT.notALedger
   if (error instanceof RateLimitError || error instanceof SecretLostError) return EXIT.unavailable
   if (error instanceof ApiError) return error.status < 500 ? EXIT.refused : EXIT.unavailable
-  // A retryable error may still succeed. The others never will.
+  // A retryable error, or an unknown outcome, may still succeed. All other errors never will.
   return error.retryable || error instanceof UnknownOutcomeError ? EXIT.unavailable : EXIT.refused
 }
 

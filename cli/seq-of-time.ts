@@ -6,7 +6,7 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
 const TIME = /^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/
 const MS_PER_DAY = 86_400_000
 
-/** One end of a period. `ms`: since 1970. For `--to`, the first millisecond after the period. */
+/** One end of a period. `ms`: milliseconds since 1970. For `--to`, it is the first millisecond after the period. */
 export type End = { readonly seq: number } | { readonly ms: number }
 
 /** Parses `--from` or `--to`: a seq, a day in UTC (the whole day), or a time of RFC 3339. Throws UsageError. */
@@ -21,9 +21,8 @@ export function parseEnd(text: string, option: '--from' | '--to'): End {
 }
 
 /**
- * Returns the first and last seq of a period among the first `size` entries. The seqs are reported to the user,
- * because clocks differ and an entry at an edge may be on either side. Throws UsageError for a period without
- * entries.
+ * Returns the first and last seq of a period among the first `size` entries. The seqs are shown to the user: clocks
+ * differ, so an entry at an edge of the period may be on either side. Throws UsageError for a period without entries.
  */
 export async function seqsOfPeriod(
   { entries }: Pick<Tallystick, 'entries'>,

@@ -1,4 +1,4 @@
-/** Quotes any text as one word for a POSIX shell or fish. */
+/** Quotes any text as one word of a POSIX shell or of fish. */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

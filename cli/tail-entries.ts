@@ -19,12 +19,12 @@ type Values = {
   readonly json?: boolean | undefined
 }
 
-/** Prints the entries of the chain, as signed, and follows new ones. */
+/** Prints the entries of the chain in their signed form, and follows new ones. */
 export async function tailEntries(client: Tallystick, values: Values, io: Io): Promise<void> {
   const lines = parseCount(values.lines, '-n', { min: 0 }) ?? ENTRIES_DEFAULT
   const afterSeq = parseCount(values.after, '--after', { min: 0 })
-  // Read in any case: it fails if the server was never reachable, while `follow` tolerates a server that is away for
-  // a while.
+  // Requested in any case, because this request fails if the server is not reachable, while `follow` tolerates a
+  // server that is away for a while.
   const { size } = await client.ledger.get()
   const begin = afterSeq ?? size - lines - 1
   const isTable = io.stdout.isTTY && !values.json

@@ -36,7 +36,7 @@ export function adviceOn({ status, error }: DeliveryAttempt): string {
   return 'read the log of the receiver: it must answer 2xx'
 }
 
-/** Looks up a name that a server sent, without finding inherited members. */
+/** Returns the table's entry for a name that a server sent. Inherited members such as `constructor` are not found. */
 function of<T>(table: Readonly<Record<PropertyKey, T>>, name: PropertyKey): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }

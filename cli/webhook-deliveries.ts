@@ -21,7 +21,7 @@ export function deliveryArguments(
   return [webhook, event]
 }
 
-/** Prints a delivery. On a terminal its fields, followed by a table of its attempts. */
+/** Prints a delivery. On a terminal it prints the fields, followed by a table of the attempts. */
 export async function printDelivery(delivery: Delivery, json: boolean | undefined, out: Out): Promise<void> {
   if (json || !out.isTTY) return printItem(delivery, json, out)
   const { attemptLog, ...fields } = delivery

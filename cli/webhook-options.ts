@@ -1,6 +1,6 @@
 import type { PatchWebhooksByIdBody } from '../sdk/generated/api.ts'
 
-/** All settings of a webhook. The compiler refuses an option or a value that is left out below. */
+/** All settings of a webhook. With this type the compiler reports an option or a value that is missing below. */
 type Settings = { readonly [Name in keyof Required<PatchWebhooksByIdBody>]: PatchWebhooksByIdBody[Name] }
 
 export const WEBHOOK_OPTIONS = {
@@ -13,11 +13,11 @@ export const WEBHOOK_OPTIONS = {
 
 type Values = { readonly [Name in keyof typeof WEBHOOK_OPTIONS]?: string | undefined }
 
-/** Returns the given settings. An empty text removes a setting. */
+/** Returns the settings that were given as options. An empty text removes a setting. */
 export function webhookSettings({ url, events, types, include, description }: Values): Settings {
   return {
     url,
-    // The server checks the event names: a newer one may have more than this tool knows.
+    // The server checks the events' names, because a newer server may have events that this tool does not know.
     events: listOf(events) as Settings['events'],
     types: listOf(types),
     include: listOf(include) as Settings['include'],

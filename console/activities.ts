@@ -2,18 +2,18 @@ import type { LedgerRecord } from '../sdk/generated/api.ts'
 
 /* Groups records into activities. An action, its outcomes and the decisions about it form one activity. */
 
-/** A record with its outcomes and decisions, and the activities below it in the order of their start. */
+/** A record with its outcomes and decisions, and the activities below it, in the order of their start. */
 export type Activity = {
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
   readonly decisions: readonly LedgerRecord[]
-  /** Status, or another word for the end. null: the record is not an action. */
+  /** The action's status, or another word for its end. null: the record is not an action. */
   readonly ending: string | null
   readonly beganMs: number
-  /** null: no record tells when it ended. */
+  /** null: no record says when the activity ended. */
   readonly endedMs: number | null
   readonly below: readonly Activity[]
-  /** `inside`: number of activities below, at any depth. `troubles`: how many of them did not end well. */
+  /** `inside`: number of activities below, at any depth. `troubles`: number of them that did not end well. */
   readonly inside: number
   readonly troubles: number
 }
@@ -40,8 +40,8 @@ export function isDecision({ type }: LedgerRecord): boolean {
 }
 
 /**
- * Returns the top activities, whose parent is not among the records. `isRead`: returns whether all records below a record
- * were read.
+ * Returns the top activities, which are those whose parent is not among the records. `isRead`: returns whether all
+ * records below a record were read.
  */
 export function activitiesOf(
   records: readonly LedgerRecord[],
@@ -57,7 +57,7 @@ export function activitiesOf(
   }
   const activity = (record: LedgerRecord): Activity => {
     const [outcomes, decisions, rest]: [LedgerRecord[], LedgerRecord[], LedgerRecord[]] = [[], [], []]
-    // A decision may be about another decision.
+    // Followed repeatedly, because a decision may be about another decision.
     const sort = ({ id }: LedgerRecord) => {
       for (const child of byParent.get(id) ?? []) {
         const part = !isAction(record)
@@ -88,8 +88,8 @@ export function activitiesOf(
 }
 
 /**
- * Returns the word for the end of a activity. A known status wins over an earlier unknown one. Without an outcome the
- * last decision counts, if it is a denial. `isRead`: all records about the activity were read.
+ * Returns the word for the end of an activity. A known status takes precedence over an earlier unknown one. Without
+ * an outcome, the last decision counts if it is a denial. `isRead`: all records about the activity were read.
  */
 export function endingOf(
   record: LedgerRecord,
@@ -116,7 +116,7 @@ function statusOf({ payload }: LedgerRecord): string {
   return typeof status === 'string' ? status : 'unknown'
 }
 
-/** Returns start and end of a activity: by the writer's times if there are any, otherwise by the server's. */
+/** Returns start and end of an activity: by the writer's times if there are any, otherwise by the server's times. */
 function timesOf(
   record: LedgerRecord,
   outcomes: readonly LedgerRecord[],
@@ -133,7 +133,7 @@ function timesOf(
   if (outcome === undefined) return { beganMs: atMs, endedMs: isAction(record) ? null : atMs }
   const durationMs = durationOf(outcome)
   if (durationMs === null) return { beganMs: atMs, endedMs: Math.max(atMs, timeOf(outcome)) }
-  // An action with `told: after` was recorded at its end.
+  // An action with `told: after` was recorded when it ended, so its time is the end.
   if (payload?.['told'] === 'after' && record.occurredAt === null) {
     const endedMs = timeOf(outcome)
     return { beganMs: endedMs - durationMs, endedMs }
@@ -164,8 +164,8 @@ function endOfGated({ gated, nextEvents }: LedgerRecord): number | null {
 const RUN_SPANS: readonly unknown[] = ['invoke_agent', 'invoke_workflow', 'create_agent']
 
 /**
- * Returns whether a record is a run of an agent, or its call of another agent. These are counted separately, because
- * they fail if a call in them fails.
+ * Returns whether a record is a run of an agent, or its call of another agent. Such records are counted separately,
+ * because a run fails if a call in it fails.
  */
 export function isRun({ type, payload }: LedgerRecord): boolean {
   if (type !== 'otel-span/1') return payload?.['kind'] === 'agent'
@@ -210,7 +210,7 @@ export function sumsOf(activities: readonly Activity[]): readonly Sum[] {
   return [...sums.values()].sort((one, other) => other.inAllMs - one.inAllMs)
 }
 
-/** Returns the name and the kind of a activity. The kind is `tool`, `model`, or the record's type. */
+/** Returns the name and the kind of an activity. The kind is `tool`, `model`, or the record's type. */
 export function namesOf({ type, payload }: LedgerRecord): { readonly name: string; readonly kind: string } {
   const { name, kind, method } = (payload ?? {}) as Record<string, unknown>
   const given = typeof name === 'string' ? name : typeof method === 'string' ? method : null

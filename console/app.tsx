@@ -26,12 +26,12 @@ const MENU = [
   ['verify', 'Verify a file'],
 ] as const
 
-/** Asks for a key, opens its ledger, and shows the page of the address. */
+/** Requests a key, opens the key's ledger, and shows the page that the address names. */
 export function App() {
   const [key, setKey] = useState(takeKey)
   useEffect(() => {
-    // Handles a link with a key that is opened in a tab of the console. Registered before `useRoute`, which must not
-    // see the key.
+    // Takes the key from a link that is opened in a tab of the console. Registered before `useRoute`, because
+    // `useRoute` must not see the key.
     const read = () => setKey(takeKey())
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
@@ -57,7 +57,7 @@ export function App() {
 }
 
 function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave: () => void }) {
-  // One client for all requests: a new one would restart the event stream.
+  // Uses one client for all requests, because a new client would restart the event stream.
   const client = useMemo(() => connect(apiKey), [apiKey])
   const { data: ledger, error } = useQuery(
     (signal) => client.ledger.get({ signal }),
@@ -97,7 +97,10 @@ function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave:
 
 type PageProps = { readonly route: Route; readonly session: Session }
 
-/** All pages except the overview. Loaded after the ledger is open, so that the first view does not wait for them. */
+/**
+ * All pages except the overview. They are loaded after the ledger is open, so that the first view does not wait for
+ * them.
+ */
 let rest: typeof import('./pages/rest.tsx') | null = null
 
 function Shown(props: PageProps) {
@@ -214,7 +217,7 @@ function Leave({ leave }: { leave: () => void }) {
 
 const NO_NAMES: Session['names'] = new Map()
 
-/** Returns the names of agents by id. Empty if the key may not read them. Pages then show ids. */
+/** Returns the names of agents by id. Returns no names if the key may not read them; pages then show ids. */
 async function readNames(client: Session['client'], signal: AbortSignal): Promise<Session['names']> {
   const agents = await client.agents
     .list({ limit: SCAN_ROWS }, { signal })
@@ -223,7 +226,7 @@ async function readNames(client: Session['client'], signal: AbortSignal): Promis
   return new Map(agents.map(({ id, name }) => [id, name]))
 }
 
-/** Sets the title, and moves the focus to the heading of the page that opens, as a loaded page would. */
+/** Sets the title. Moves the focus to the heading of the page that opens, as when a browser loads a page. */
 function useTitleAndFocus({ page, id }: Route): void {
   useEffect(() => {
     const name = MENU.find(([one]) => one === page)?.[1] ?? page

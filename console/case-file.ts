@@ -5,7 +5,7 @@ import type { Session } from './session.ts'
 
 const DAY_MS = 86_400_000
 
-/** Days are in UTC, both inclusive. Empty filters are ignored. */
+/** Period and filters of a case file. Days are in UTC, and both are included. Empty filters are ignored. */
 export type CaseFileRequest = {
   readonly from: string
   readonly to: string
@@ -15,12 +15,12 @@ export type CaseFileRequest = {
   readonly documents: boolean
 }
 
-/** `content`: stored by the browser, in memory or on disk. */
+/** `content`: the bytes. The browser stores them in memory or on disk. */
 export type CaseFile = { readonly name: string; readonly content: Blob; readonly isAnnounced: boolean }
 
 /**
  * Makes the bundle of a period (docs/formats/bundles.md), like `tallystick bundle --from --to`. `onEntries`: called
- * with the number of entries so far. Throws TallystickError for a period without entries.
+ * with the number of entries read so far. Throws TallystickError for a period without entries.
  */
 export async function makeCaseFile(
   { client, ledger }: Session,
@@ -47,7 +47,7 @@ export async function makeCaseFile(
   return { name: `${ledger.id}-${from}-${to}.bundle`, content: await gather(lines, onEntries), isAnnounced }
 }
 
-/** Collects lines in a file. Blobs keep the parts out of the page's memory. */
+/** Collects lines in a file. The parts are Blobs, because a browser can store these outside the page's memory. */
 async function gather(lines: AsyncIterable<string>, onEntries: (entries: number) => void): Promise<Blob> {
   const parts: Blob[] = []
   let part = ''

@@ -2,37 +2,37 @@ import type { LedgerRecord } from '../sdk/generated/api.ts'
 import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './activities.ts'
 
 /*
- * Groups the records of one day by action. An action with its outcome and its decisions counts once. Tables and
- * headings of the page use the same counts.
+ * Groups the records of one day by action. An action counts once, together with its outcome and its decisions. Tables
+ * and headings of the page use the same counts.
  */
 
 /**
  * - `unclear`: the outcome is unknown or erased.
- * - `open`: there is no outcome on this day.
+ * - `open`: the action has no outcome on this day.
  */
 export type Ending = 'ok' | 'error' | 'denied' | 'unclear' | 'open'
 
 export type DayActivity = {
-  /** The action. If it was recorded on another day, the first record about it on this day. */
+  /** The action. If the action was recorded on another day: the first record about it on this day. */
   readonly record: LedgerRecord
   readonly outcomes: readonly LedgerRecord[]
-  /** Oldest first. */
+  /** Decisions about the action, oldest first. */
   readonly decisions: readonly LedgerRecord[]
-  /** null: the action is of another day, and this day has only a decision about it. */
+  /** null: the action was recorded on another day, and this day has only a decision about it. */
   readonly ending: Ending | null
   /**
-   * True for a run of an agent, or its call of another agent. Counted separately, because it fails if a call in it
-   * fails.
+   * True for a run of an agent, or its call of another agent. Runs are counted separately, because a run fails if a
+   * call in it fails.
    */
   readonly isRun: boolean
 }
 
 type Parts = { record: LedgerRecord; outcomes: LedgerRecord[]; decisions: LedgerRecord[] }
 
-/** Returns the actions of a day, newest first. Leaves out records that have no end and are not about an action. */
+/** Returns the actions of a day, newest first. Leaves out records that are not actions and are not about an action. */
 export function activitiesOfDay(records: readonly LedgerRecord[]): DayActivity[] {
   const activities = new Map<string, Parts>()
-  /** Action of each outcome and decision. A parent is recorded before its children. */
+  /** The action of each outcome and decision. A parent is recorded before its children, so one pass is enough. */
   const actionOf = new Map<string, string>()
   for (const record of records.toSorted(bySeqAndId)) {
     const isPart = isOutcome(record) || isDecision(record)
@@ -51,7 +51,7 @@ export function activitiesOfDay(records: readonly LedgerRecord[]): DayActivity[]
     .reverse()
 }
 
-/** Orders by seq, then by id: the records of a batch share an entry, and their ids are in order. */
+/** Orders by seq, then by id, because the records of a batch share an entry and their ids are in order. */
 function bySeqAndId(one: LedgerRecord, other: LedgerRecord): number {
   return one.entry.seq - other.entry.seq || (one.id < other.id ? -1 : 1)
 }
@@ -62,6 +62,6 @@ function endingOfDay({ record, outcomes, decisions }: Parts): Ending | null {
   if (word === 'ok' || word === 'error' || word === 'denied') return word
   if (word === NO_OUTCOME) return 'open'
   if (word !== null) return 'unclear'
-  // The action is of another day. A denial ends it, an approval does not.
+  // The action was recorded on another day. A denial ends the action; an approval does not.
   return decisions.at(-1)?.payload?.['decision'] === 'deny' ? 'denied' : null
 }

@@ -4,22 +4,22 @@ import type { GetRecordsQuery, LedgerRecord } from '../sdk/generated/api.ts'
 import { PAGE_ROWS, SCAN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
 
 /*
- * Finds records by a text. The server has indexes of whole references and of persons' labels. All other members are
- * searched here, record by record, newest first.
+ * Finds records by a text. The server has indexes only of whole references and of persons' labels. All other members
+ * are searched here, record by record, newest first.
  */
 
-/** `where`: the member with the text, such as `payload.customer`. null: the search has no text. */
+/** `where`: the member that contains the text, such as `payload.customer`; null: the search has no text. */
 export type FoundRecord = { readonly record: LedgerRecord; readonly where: string | null }
 
 export type Findings = {
   readonly found: readonly FoundRecord[]
-  /** Number of records read, without those found by an index. */
+  /** Number of records read. Records found by an index are not counted. */
   readonly read: number
-  /** Number of these records whose payload is erased or was never shared, so that its texts cannot be found. */
+  /** Number of read records whose payload is erased or was never shared. Texts in such payloads cannot be found. */
   readonly withoutPayload: number
-  /** `recordedAt` of the last record read. */
+  /** `recordedAt` of the last record that was read. */
   readonly readTo: string | null
-  /** Cursor of the unread records. null: all were read. */
+  /** Cursor of the records that are not read yet; null: all records were read. */
   readonly next: string | null
 }
 
@@ -61,7 +61,10 @@ export async function* find(
   } while (now.next !== null && now.found.length < enough && now.read < end)
 }
 
-/** Returns records with the text as a reference, and without filters also records of the person with that label. */
+/**
+ * Returns records that have the text as a reference. Without filters, also returns records of the person with that
+ * label.
+ */
 async function findByIndex(
   client: Tallystick,
   text: string,
@@ -102,8 +105,8 @@ async function readOfPerson(
 }
 
 /**
- * Returns no records for a server error that means: not a valid reference or label, or the key may not search. Throws
- * other errors.
+ * Returns no records if the server's error means that the text is not a valid reference or label, or that the key may
+ * not search. Throws other errors.
  */
 function noneWhereRefused(error: unknown): { readonly data: [] } {
   if (error instanceof ApiError && [400, 403, 422].includes(error.status)) return { data: [] }
@@ -113,7 +116,7 @@ function noneWhereRefused(error: unknown): { readonly data: [] } {
 /** Names of the searched members, for the page. */
 export const READ_MEMBERS = 'types, references, payloads, deliveries, reasons and metadata'
 
-/** Returns the path of the first member that contains the text, ignoring case. null: none does. */
+/** Returns the path of the first member that contains the text, ignoring case; null: no member contains it. */
 export function whereIs(record: LedgerRecord, text: string): string | null {
   const wanted = plain(text)
   const { type, references, payload, metadata, gated } = record
@@ -139,7 +142,7 @@ function plain(text: string): string {
 }
 
 /**
- * Returns the path of the value that contains the text. Leaves out list indexes, because readers know members by
+ * Returns the path of the value that contains the text. Leaves out indexes of lists, because readers know members by
  * name.
  */
 function pathTo(value: unknown, wanted: string, path: string): string | null {

@@ -10,7 +10,7 @@ type KnownNames = {
 
 /**
  * Returns the link for a typed text: an id, a seq, a trace, or the name of an agent. Any other text, and a text in
- * quotes, leads to the search in records, with `filters`.
+ * quotes, leads to the search in records. `filters`: filters of that search.
  */
 export function linkOf(typed: string, { names, ledger }: KnownNames, filters: Filters = {}): string {
   const [, quoted] = /^["“](.+)["”]$/.exec(typed) ?? []
@@ -18,7 +18,7 @@ export function linkOf(typed: string, { names, ledger }: KnownNames, filters: Fi
   const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(typed) ?? []
   const page = PAGES[prefix]
   if (page !== undefined) return linkTo(page, typed)
-  // A number beyond the last seq is searched as a text, such as an invoice number.
+  // A number beyond the last seq is not a seq. It is searched as a text, for example an invoice number.
   if (/^\d{1,15}$/.test(typed) && Number(typed) < ledger.size) return linkTo('entry', typed)
   if (/^[0-9a-f]{32}$/i.test(typed)) return linkTo('run', '', { trace: typed.toLowerCase() })
   const [, trace] = /^00-([0-9a-f]{32})-/.exec(typed) ?? []

@@ -4,7 +4,7 @@ import { VerifyFile } from './parts/verify-file.tsx'
 import { showHiddenText } from './shown-text.ts'
 import { verifyFile } from './verifier.ts'
 
-/* verify.html: the verifier alone, in one file that a browser can open from disk. */
+/* verify.html: only the verifier, in one file that a browser can open from disk. */
 
 showHiddenText()
 render(

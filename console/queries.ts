@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Result of a request. While it is repeated, the last result stays. */
+/** Result of a request. While the request is repeated, the last result stays. */
 export type Query<T> = {
   readonly data: T | null
   readonly error: Error | null
@@ -48,7 +48,7 @@ export function useQuery<T>(
   }
 }
 
-/** Returns a function that runs an action of the reader, and the state and error of the last one. */
+/** Returns a function that runs an action of the reader, and the state and error of the last action. */
 export function useAct(): {
   readonly isBusy: boolean
   readonly error: Error | null

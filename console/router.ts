@@ -1,12 +1,12 @@
 /*
- * Addresses within the console: `#/record/rec_…?peer=…`. They are in the fragment, so that the pages work below any
- * path, and no server sees what a reader opens.
+ * Addresses within the console: `#/record/rec_…?peer=…`. They are in the fragment. So the pages work below any path,
+ * and no server sees what a reader opens.
  */
 
 export type Route = {
-  /** First part. Empty: the overview. */
+  /** First part of the address; empty: the overview. */
   readonly page: string
-  /** Second part, such as an id. Empty: none. */
+  /** Second part of the address, such as an id; empty: there is no second part. */
   readonly id: string
   readonly query: URLSearchParams
 }

@@ -15,7 +15,7 @@ export type Run = {
 
 type Show = (run: Run) => void
 
-/** Reads the whole run of a record, from its root. `show`: called with the records so far. */
+/** Reads the whole run of a record, from the run's root. `show`: called with the records read so far. */
 export async function readRun(
   client: Tallystick,
   id: string,
@@ -45,7 +45,10 @@ class RunCollector {
     this.#show = show
   }
 
-  /** Adds the records that belong to the run. `taken`: their number. `fresh`: the new ones. */
+  /**
+   * Adds those records that belong to the run. `taken`: number of these records. `fresh`: those that were not added
+   * before.
+   */
   add(records: readonly LedgerRecord[]): { readonly taken: number; readonly fresh: readonly LedgerRecord[] } {
     let taken = 0
     const fresh: LedgerRecord[] = []
@@ -69,8 +72,8 @@ class RunCollector {
 }
 
 /**
- * Reads the chain from the root of the run. Stops when most records belong to other runs. Returns whether it reached
- * the end of the ledger, so that the run is complete.
+ * Reads the chain from the root of the run. Stops when most records belong to other runs. Returns true if it reached
+ * the end of the ledger; the run is then complete.
  */
 async function readChain(client: Tallystick, found: RunCollector, signal: AbortSignal): Promise<boolean> {
   const { root } = found
@@ -89,7 +92,7 @@ async function readChain(client: Tallystick, found: RunCollector, signal: AbortS
   return false
 }
 
-/** Reads the records below each record. Actions come first, because their outcomes are still unknown. */
+/** Reads the records below each record. Actions come first, because their outcomes are not known yet. */
 async function readBelow(client: Tallystick, found: RunCollector, signal: AbortSignal): Promise<void> {
   let level: readonly LedgerRecord[] = [...found.records]
   while (level.length > 0 && !found.isFull) {

@@ -1,7 +1,10 @@
 import { Tallystick } from '../sdk/client.ts'
 import type { GetLedgerAnswer, Scope } from '../sdk/generated/api.ts'
 
-/* The reader's API key, typed in or from the fragment of a link, which no server sees. It lasts as long as the tab. */
+/*
+ * The reader's API key. It is typed in, or comes from the fragment of a link, which no server sees. It lasts as long
+ * as the tab.
+ */
 
 const STORED = 'tallystick.apiKey'
 const OTHER_KEY = 'This link contains another API key than this tab uses. Use the key of the link?'
@@ -15,9 +18,9 @@ export type Session = {
 }
 
 /**
- * Returns the key of this tab. null: none. Takes a key in the address out of the address and the history. Asks the
- * reader before it replaces the tab's key: anybody can make a link, and what the reader types in later would go to
- * the link's ledger.
+ * Returns the key of this tab; null: there is no key. If the address contains a key, removes it from the address and
+ * the history. Asks the reader before that key replaces the tab's key: anybody can make a link, and what the reader
+ * types in later would go to the link's ledger.
  */
 export function takeKey(): string | null {
   const [, given] = FRAGMENT.exec(location.hash) ?? []
@@ -37,14 +40,14 @@ export function forgetKey(): void {
   sessionStorage.removeItem(STORED)
 }
 
-/** Returns whether a text can be an API key. Other texts could not even be sent. */
+/** Returns whether a text can be an API key. Other texts could not even be sent in a header. */
 export function isKey(text: string): boolean {
   return /^tly_[\x21-\x7e]{1,256}$/.test(text)
 }
 
 /**
- * Returns a client. The API is one level above the console, wherever a proxy has put both. `apiKey`: must satisfy
- * `isKey`.
+ * Returns a client. The API is one level above the console, whatever path a proxy has put both under. `apiKey`: must
+ * satisfy `isKey`.
  */
 export function connect(apiKey: string): Tallystick {
   const { pathname } = new URL('../', location.href)

@@ -4,18 +4,22 @@ import { codeOf } from '../src/proof/quoted.ts'
 
 /*
  * Makes the texts of all pages safe, because texts of a ledger come from agents, peers and strangers. Hidden
- * characters become marks. Right-to-left text is isolated, so that it cannot reorder the text beside it (UAX #9).
+ * characters become marks. Right-to-left text is isolated, so that it cannot change the order of the text beside it
+ * (UAX #9).
  */
 
-/** Matches most texts: without hidden characters and without right-to-left text. */
+/** Matches texts without hidden characters and without right-to-left text, which most texts are. */
 const SIMPLE = /^[\n\x20-\x7e\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027…]*$/
 const RTL = String.raw`\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}`
 /**
- * A run of right-to-left text: from its first letter to the last one before a letter of another script, or the end of
- * a JSON string.
+ * A run of right-to-left text. It begins at the first right-to-left letter and ends at the last one before a letter
+ * of another script, or before the end of a JSON string.
  */
 const RTL_RUN = new RegExp(String.raw`([${RTL}](?:[^${RTL}\p{L}"\n]*[${RTL}])*)`, 'u')
-/** Attributes that are not shown as text. An input must keep what was typed. */
+/**
+ * Attributes that are left unchanged, because they are not shown as text, or because an input must keep what was
+ * typed.
+ */
 const AS_GIVEN = new Set(['value', 'href'])
 
 /** Installs the protection for all elements created later. */
@@ -43,7 +47,7 @@ function isolate(vnode: VNode, text: string): void {
 }
 
 function isolateRuns(text: string) {
-  // Preact shows a String object as a text, and does not pass it here again.
+  // The text is wrapped in a String object: Preact shows it as text, and does not call this function for it again.
   return text.split(RTL_RUN).map((part, i) => (i % 2 === 0 ? part : createElement('bdi', {}, Object(part))))
 }
 

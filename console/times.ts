@@ -1,4 +1,4 @@
-/* Texts for times and durations, the same on all pages. */
+/* Formats times and durations. All pages use the same texts for them. */
 
 const UNITS = [
   ['d', 86_400_000],
@@ -16,8 +16,8 @@ export function ago(thenMs: number, nowMs: number): string {
 }
 
 /**
- * Returns the clock time with its zone, `14:03:22 GMT+1`, after the date if it is not today. `timeZone`: default is
- * the browser's.
+ * Returns the clock time with its zone, `14:03:22 GMT+1`. If it is not today, the date comes first. `timeZone`:
+ * default is the browser's.
  */
 export function clockTime(ms: number, nowMs: number, timeZone?: string): string {
   const format = formatOf(timeZone)
@@ -44,7 +44,7 @@ function both(large: number, largeUnit: string, small: number, smallUnit: string
 
 const formats = new Map<string | undefined, Intl.DateTimeFormat>()
 
-/** Returns a cached format, because making one takes longer than using it. */
+/** Returns a format from the cache, because making a format takes longer than using it. */
 function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
   const made = formats.get(timeZone)
   if (made !== undefined) return made

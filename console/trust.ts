@@ -1,6 +1,7 @@
 /*
- * Stores per ledger the first key that this browser saw, and the newest checkpoint that it verified. Both outlast the
- * tab and the API key, and are not secret. A server that later shows another history contradicts them.
+ * Stores for each ledger the first key that this browser saw, and the newest checkpoint that it verified. Both
+ * outlast the tab and the API key, and neither is secret. If the server later shows another history, that history
+ * contradicts them.
  */
 
 export type StoredTrust = {
@@ -8,15 +9,15 @@ export type StoredTrust = {
   readonly noteKey: string
   /** True: the reader typed the key. False: the key came from the server when this browser first opened the ledger. */
   readonly isGiven: boolean
-  /** RFC 3339. */
+  /** Time at which the key was stored, in RFC 3339. */
   readonly since: string
-  /** Signed note. */
+  /** The newest verified checkpoint, as a signed note; null: no checkpoint was verified yet. */
   readonly checkpoint: string | null
 }
 
 const nameOf = (ledger: string) => `tallystick.kept.${ledger}`
 
-/** Returns the stored trust. null: this browser has not seen the ledger, or cannot store anything. */
+/** Returns the stored trust; null: this browser has not seen the ledger, or cannot store anything. */
 export function readTrust(ledger: string): StoredTrust | null {
   try {
     const stored: StoredTrust | null = JSON.parse(localStorage.getItem(nameOf(ledger)) ?? 'null')
@@ -32,7 +33,7 @@ export function storeTrust(ledger: string, trust: Omit<StoredTrust, 'since'>): v
   try {
     localStorage.setItem(nameOf(ledger), JSON.stringify({ ...trust, since }))
   } catch {
-    // Storage is full or disabled. Nothing is pinned, and the verdict says so.
+    // Storage is full or disabled. Nothing is stored, and the verdict says so.
   }
 }
 
@@ -40,9 +41,12 @@ export function forget(ledger: string): void {
   localStorage.removeItem(nameOf(ledger))
 }
 
-/** Key for verifying a ledger, with its origin. */
+/** The key by which a ledger is verified, and where the key comes from. */
 export type LedgerKey = Pick<StoredTrust, 'noteKey' | 'isGiven'> & {
-  /** RFC 3339. null: the key came with this answer of the server, or the reader typed it for one file. */
+  /**
+   * Time at which the key was stored (RFC 3339). null: the key came with this answer of the server, or the reader
+   * typed it for one file.
+   */
   readonly since: string | null
 }
 

@@ -11,14 +11,14 @@ import { FILE_KIND_BYTES, fileKindOf } from '../src/proof/offline/file-kind.ts'
 import { parseCheckpoint } from '../src/proof/tree/checkpoint.ts'
 import { type LedgerKey, type StoredTrust, sizeOf } from './trust.ts'
 
-/* The SDK's verifier, and texts for its results. Loaded when something is verified or decoded. */
+/* The SDK's verifier, and texts for its results. This module is loaded when something is verified or decoded. */
 
-/** Result of a verification. `basis`: what it depends on. `reason`: code and detail of a refusal. */
+/** Result of a verification. `basis`: what the result depends on. `reason`: code and detail of a refusal. */
 export type Verdict = {
   readonly ok: boolean
   readonly title: string
   readonly reason: string | null
-  /** Sentences for people. */
+  /** Sentences for the reader. */
   readonly basis: readonly string[]
 }
 
@@ -29,8 +29,9 @@ export type RecordVerdict = Verdict & { readonly bundle: string | null; readonly
 export type Trust = { readonly key: LedgerKey; readonly checkpoint: string | null }
 
 /**
- * Verifies a record as it is shown: all of its entries by a bundle, and the shown answer against the newest entry.
- * Throws errors of the connection or of the key's scopes, which prove nothing about the record.
+ * Verifies a record as it is shown. A bundle verifies all entries of the record, and the shown answer is verified
+ * against the newest entry. Throws errors of the connection or of the key's scopes, which prove nothing about the
+ * record.
  */
 export async function verifyRecord(
   client: Tallystick,
@@ -81,7 +82,7 @@ async function consistencyWithStored(
   return from < to ? { ...joined, consistency: await client.checkpoints.consistency(from, to) } : joined
 }
 
-/** Verifies the shown answer against the record's newest entry. A notarized record has only one. */
+/** Verifies the shown answer against the record's newest entry. A notarized record has only one entry. */
 async function verifyShown(client: Tallystick, record: LedgerRecord, noteKey: string): Promise<void> {
   const seq = record.gated === null ? undefined : record.entry.seq
   const proof = await client.records.proof(record.id, { seq })
@@ -106,7 +107,7 @@ export async function verifyEntry(readProof: () => Promise<EntryProof>, key: Led
   }
 }
 
-/** Verifies a given file: an export, a bundle, a proof or a receipt. `trusted`: note key or kid, or empty. */
+/** Verifies a given file: an export, a bundle, a proof or a receipt. `trusted`: a note key or kid, or an empty text. */
 export async function verifyFile(
   file: Blob,
   trusted: string,
@@ -133,7 +134,7 @@ export async function verifyCaseFile(file: Blob, key: LedgerKey): Promise<Verdic
   }
 }
 
-/** `basis`: origin of the key. Absent without a key. */
+/** `basis`: where the key comes from. Absent if there is no key. */
 type Trusted = { readonly noteKey?: string; readonly kids?: string[]; readonly basis?: string }
 
 function parseTrusted(text: string): Trusted {
@@ -250,7 +251,7 @@ function refused(error: unknown): Verdict {
 const selfAsserted = (key: string) =>
   `You gave no key, so only the file itself names its signer (${key}). Compare that with a key from elsewhere.`
 
-/** Returns the sentence about the origin of the key. */
+/** Returns the sentence that says where the key comes from. */
 function keyBasis({ isGiven, since }: Pick<LedgerKey, 'isGiven' | 'since'>): string {
   const at = since === null ? '' : `${since.slice(0, 16).replace('T', ' ')} UTC`
   if (isGiven)
@@ -282,12 +283,12 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** A signature of a checkpoint. `proof`: result for a witness's signature. null: not a witness's. */
+/** A signature of a checkpoint. `proof`: result for a witness's signature; null: the signature is not a witness's. */
 export type SignatureView = {
   readonly name: string
   readonly keyId: string
   readonly role: string
-  /** Time of a witness's signature, by its own clock. null: not a witness's signature. */
+  /** Time of a witness's signature, by the witness's clock. null: the signature is not a witness's. */
   readonly at: string | null
   readonly proof: 'verified' | 'does not verify' | 'key not known here' | null
 }
@@ -352,7 +353,7 @@ async function verifyNote(
   }
 }
 
-/** A range of an envelope's bytes. */
+/** A named range of an envelope's bytes. */
 export type EnvelopePart = {
   readonly name: string
   readonly offset: number
@@ -370,7 +371,7 @@ export type Decoded = {
 
 const HEAD_BYTES_OF: Readonly<Record<number, number>> = { 24: 1, 25: 2, 26: 4, 27: 8 }
 
-/** Decodes an envelope (base64) down to its bytes. Throws ProofError for any other text. */
+/** Decodes an envelope (base64) into the ranges of its bytes. Throws ProofError for any other text. */
 export function decodeEnvelope(envelope: string): Decoded {
   const bytes = fromBase64(envelope)
   const { alg, kid, issuer, payload } = parseEnvelope(bytes)
@@ -380,7 +381,7 @@ export function decodeEnvelope(envelope: string): Decoded {
     parts.push({ name, offset: at, hex: toHex(bytes.subarray(at, at + length)), meaning })
     at += length
   }
-  /** Takes the head of a byte string, and its bytes. */
+  /** Reads the head of a byte string, and then its bytes. */
   const takeString = (name: string, meaning: string) => {
     const extra = HEAD_BYTES_OF[bytes[at]! & 0x1f] ?? 0
     const length = lengthAt(bytes, at, extra)

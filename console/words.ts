@@ -1,4 +1,7 @@
-/* Words for codes of the API. A code without words is shown unchanged, so that codes of a newer server are visible. */
+/*
+ * Words for codes of the API. A code without words is shown unchanged, so that the reader sees the codes of a newer
+ * server.
+ */
 
 const WORDS: Readonly<Record<string, string>> = {
   // Steps that may come next

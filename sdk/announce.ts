@@ -3,7 +3,7 @@ import { ApiError } from './errors.ts'
 import type { CallOptions } from './http/transport.ts'
 import type { ExportRequest } from './resources/entries.ts'
 
-/** Codes of ledgers that accept no entries. Reading stays allowed. */
+/** Codes of ledgers that accept no entries. Such ledgers can still be read. */
 const CLOSED: ReadonlySet<string> = new Set([
   'ledger_frozen',
   'ledger_closed',
@@ -12,8 +12,8 @@ const CLOSED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Records in the ledger, before anything is read, who exports what. Returns false if the ledger accepts no entries,
- * so that nothing was recorded. Throws every other error of the call.
+ * Records who exports what, before anything is read. Returns false if the ledger accepts no entries; nothing was
+ * recorded then. Throws every other error of the call.
  */
 export async function announceExport(
   { exports }: Pick<Tallystick, 'exports'>,

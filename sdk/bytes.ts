@@ -4,8 +4,8 @@ import { UsageError } from './errors.ts'
 export type Bytes = ArrayBufferLike | ArrayBufferView
 
 /**
- * Returns the bytes as a Uint8Array of this realm, without a copy. Copies shared memory, because another thread could
- * change it during verification. null: the value is not bytes, or its buffer was transferred.
+ * Returns the bytes as a Uint8Array of this realm, without a copy. Shared memory is copied, because another thread
+ * could change it during verification. Returns null if the value is not bytes, or if its buffer was transferred.
  */
 export function asBytes(value: unknown): Uint8Array<ArrayBuffer> | null {
   try {
@@ -26,12 +26,18 @@ export function requireBytes(value: unknown, what: string): Uint8Array<ArrayBuff
   return bytes
 }
 
-/** Checks the internal slot, which buffers of every realm have. `instanceof` works within one realm only. */
+/**
+ * Returns whether a value is a buffer. It checks the internal slot, which buffers of every realm have, because
+ * `instanceof` works within one realm only.
+ */
 function isBuffer(value: unknown): value is ArrayBufferLike {
   return hasLength(ArrayBuffer.prototype, value) || isShared(value)
 }
 
-/** Browsers have SharedArrayBuffer only on cross-origin isolated pages. */
+/**
+ * Returns whether a value is a SharedArrayBuffer. The class may be missing: browsers have it only on cross-origin
+ * isolated pages.
+ */
 function isShared(value: unknown): value is SharedArrayBuffer {
   return typeof SharedArrayBuffer === 'function' && hasLength(SharedArrayBuffer.prototype, value)
 }

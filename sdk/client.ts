@@ -83,7 +83,8 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * `GET /.well-known/tallystick-keys.json`: the keys that sign envelopes. They are as trustworthy as the connection.
+   * Returns the keys that sign envelopes: `GET /.well-known/tallystick-keys.json`. They are only as trustworthy as
+   * the connection.
    */
   keyDocument(options?: CallOptions): Promise<api.GetWellKnownTallystickKeysJsonAnswer> {
     return this.#http.json(operations.getWellKnownTallystickKeysJson, { options })

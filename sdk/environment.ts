@@ -1,4 +1,4 @@
-/** The only code of the SDK that reads environment variables. Empty in runtimes without them. */
+/** The SDK reads environment variables only here. In runtimes without environment variables the object is empty. */
 const variables: Readonly<Record<string, string | undefined>> =
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {}
 
@@ -7,5 +7,5 @@ export const environment = {
   apiKey: (): string | undefined => variables['TALLYSTICK_API_KEY']?.trim() || undefined,
 }
 
-/** Address of `npm start`. */
+/** Address at which the server of `npm start` listens. */
 export const BASE_URL_DEFAULT = 'http://localhost:3000'

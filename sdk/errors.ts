@@ -5,12 +5,12 @@ import { ADVICE, type ErrorCode } from './generated/errors.ts'
 /**
  * Base class of every error that the SDK throws on purpose.
  *
- * `retryable`: the same call may succeed later. `message` tells people what was wrong and what to do. Programs check
- * the class, and `code` if there is one.
+ * `retryable`: the same call may succeed later. `message` says what was wrong and what to do. Programs check the
+ * class, and `code` if the error has one.
  */
 export class TallystickError extends Error {
   readonly retryable: boolean
-  /** Wait that the server asked for, in milliseconds. null: none. */
+  /** Delay that the server asked for, in milliseconds; null: the server asked for no delay. */
   readonly retryAfterMs: number | null
 
   constructor(
@@ -29,7 +29,7 @@ export class UsageError extends TallystickError {}
 
 /**
  * The answer with a secret was lost, and the server returns a secret only once. The key or webhook exists, but nobody
- * has its secret.
+ * knows its secret.
  */
 export class SecretLostError extends TallystickError {
   /** Id of the API key, or of the webhook. */
@@ -42,8 +42,8 @@ export class SecretLostError extends TallystickError {
 }
 
 /**
- * The notarizer's buffer or spool is full. The record was not accepted: `await notarizer.ready`, then record it
- * again.
+ * The notarizer's buffer or spool is full. The record was not accepted: wait with `await notarizer.ready`, then
+ * record it again.
  */
 export class BufferFullError extends TallystickError {
   constructor(what: string) {
@@ -59,12 +59,15 @@ export class SpoolError extends TallystickError {}
 /** Another process uses the spool, or this process already does. */
 export class SpoolInUseError extends SpoolError {}
 
-/** Records were not recorded in the time of `flush` or `close`. `cause` has the reason, if known. No record is lost. */
+/**
+ * Records were not recorded within the time of `flush` or `close`. `cause` is the reason, if it is known. No record
+ * is lost.
+ */
 export class NotRecordedError extends TallystickError {}
 
 /**
  * The server refused the call with a problem document (RFC 9457). Each subclass covers the statuses that callers
- * handle alike.
+ * handle in the same way.
  */
 export class ApiError extends TallystickError {
   readonly status: number
@@ -75,7 +78,7 @@ export class ApiError extends TallystickError {
   readonly problem: Problem
 
   constructor(problem: Problem, retryAfterMs: number | null = null) {
-    // A newer server may send codes that are not in the table, and a hostile server any text.
+    // hasOwn, because a newer server may send codes that are not in the table, and a hostile server any text.
     const advice = Object.hasOwn(ADVICE, problem.code) ? `. What to do: ${ADVICE[problem.code]}` : ''
     const detail = problem.detail || problem.title
     const where = problem.path ? ` (at ${problem.path})` : ''
@@ -94,15 +97,16 @@ export class ApiError extends TallystickError {
 /** 401: the key is missing, wrong, expired or revoked. */
 export class AuthenticationError extends ApiError {}
 /**
- * 403: the key may not do this. It lacks `problem.scope`, the step belongs to another agent, or the ledger is frozen.
+ * 403: the key may not do this. It lacks the scope `problem.scope`, the step belongs to another agent, or the ledger
+ * is frozen.
  */
 export class PermissionError extends ApiError {}
-/** 404: it does not exist, or this key may not see it. */
+/** 404: the object does not exist, or this key may not see it. */
 export class NotFoundError extends ApiError {}
-/** 400, 413, 415, 422, 431: the request is invalid. Repeating it fails again. */
+/** 400, 413, 415, 422, 431: the request is invalid. If it is repeated, it fails again. */
 export class InvalidRequestError extends ApiError {}
 /**
- * 409, 412: the current state does not allow the call. For a gated record, `state`, `version` and `nextEvents` tell
+ * 409, 412: the current state does not allow the call. For a gated record, `state`, `version` and `nextEvents` say
  * which steps are allowed.
  */
 export class ConflictError extends ApiError {
@@ -134,14 +138,14 @@ type UnknownOutcome = {
 /**
  * It is unknown whether the call took effect.
  *
- * Repeating a write with `idempotencyKey` is safe: it cannot take effect twice. The class itself is thrown when one
- * attempt got no answer and a later one was refused. `cause` is the refusal.
+ * Repeating a write with `idempotencyKey` is safe, because the write cannot take effect twice. This class itself is
+ * thrown if one attempt got no answer and a later attempt was refused. `cause` is the refusal.
  */
 export class UnknownOutcomeError extends TallystickError {
-  /** null: the call has no key, or nothing was sent. */
+  /** null: the call has no idempotency key, or nothing was sent. */
   readonly idempotencyKey: string | null
   /**
-   * True if nothing was done after all: there was no connection, or the status proves it
+   * True if the call certainly had no effect: there was no connection, or the status proves it
    * (docs/reference/client-outcomes.md).
    */
   readonly nothingDone: boolean
@@ -176,13 +180,16 @@ export class OutcomeUnknownError extends UnknownOutcomeError {
     this.problem = problem
   }
 }
-/** There was no connection, or it was lost. */
+/** No connection was made, or the connection was lost. */
 export class ConnectionError extends UnknownOutcomeError {}
 /** The answer did not arrive completely within `timeoutMs`. */
 export class TimeoutError extends UnknownOutcomeError {}
-/** The answer does not come from a working Tallystick server: a proxy's page, a cut-off body, a redirect. */
+/**
+ * The answer does not come from a working Tallystick server. It is, for example, a proxy's page, a cut-off body or a
+ * redirect.
+ */
 export class UnexpectedAnswerError extends UnknownOutcomeError {
-  /** HTTP status of the answer. null: the answer was incomplete, or only partly understood. */
+  /** HTTP status of the answer. null: the answer was incomplete, or only some of it was understood. */
   readonly status: number | null
 
   constructor(message: string, options: UnknownOutcome & { status?: number | null }) {
@@ -209,7 +216,7 @@ const FAMILIES: Readonly<Record<number, typeof ApiError>> = {
 type Circumstances = {
   readonly retryAfterMs: number | null
   readonly idempotencyKey: string | null
-  /** A repetition cannot take effect twice. */
+  /** True if repeating the call cannot take effect twice. */
   readonly repeatable: boolean
 }
 

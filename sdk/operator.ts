@@ -4,7 +4,10 @@ import { Health } from './resources/health.ts'
 import { Ledgers } from './resources/ledgers.ts'
 
 export type TallystickOperatorOptions = Partial<Omit<TransportOptions, 'apiKey'>> & {
-  /** `tlo_…`: the server's only operator key. Not read from the environment, where agents read their key. */
+  /**
+   * `tlo_…`: the only operator key of the server. It is not read from the environment, because agents read their keys
+   * there.
+   */
   readonly operatorKey: string
 }
 

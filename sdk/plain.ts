@@ -2,14 +2,14 @@ import { codeOf, HIDDEN_CLASS } from '../src/proof/quoted.ts'
 
 /* `python/src/tallystick/_text.py` has the same rules. */
 
-/** Combining marks shown on one character. More would be drawn over other lines. */
+/** Limit of combining marks that are shown on one character. More marks would be drawn over other lines. */
 const MARKS_MAX = 4
-/** Hidden characters in a row whose codes are all shown. */
+/** Limit of consecutive hidden characters whose codes are all shown. */
 const NAMED_MAX = 3
 
 /**
  * Blocks with pictographs. Emoji combine pictographs with hidden characters: joiners, variation selectors, keycaps,
- * and tags for three flags.
+ * and tags (for three flags).
  */
 const PICTOGRAPH = String.raw`[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\u{1f000}-\u{1faff}][\ufe0e\ufe0f\u{1f3fb}-\u{1f3ff}]?`
 const EMOJI = [
@@ -26,25 +26,25 @@ const found = (hidden: string) =>
 const IN_LINE = found(`[${HIDDEN_CLASS}]`)
 const IN_LINES = found(`(?:(?![\\t\\n])[${HIDDEN_CLASS}])`)
 
-/** A piece of a text. `hidden`: the characters that `text` replaces. null: `text` is the original. */
+/** A piece of a text. `hidden`: the characters that `text` stands for; null: `text` is the original text. */
 export type PlainText = { readonly text: string; readonly hidden: string | null }
 
 /**
- * Makes a foreign text safe for logs and terminals. Replaces line breaks, control characters, bidirectional controls
- * and hidden characters by visible marks.
+ * Makes a text of others safe for logs and terminals. Line breaks, control characters, bidirectional controls and
+ * hidden characters are replaced by visible marks.
  */
 export function plain(text: string): string {
   return joined(cut(text, IN_LINE))
 }
 
-/** Like `plain`, but tabs and line breaks stay. */
+/** Like `plain`, but tabs and line breaks are not replaced. */
 export function plainLines(text: string): string {
   return joined(piecesOf(text))
 }
 
 /**
- * Cuts a foreign text into pieces in which every character is visible. A mark such as `⟨U+202E⟩` replaces hidden
- * characters, and combining marks that would cover other text. Tabs and line breaks stay.
+ * Cuts a text of others into pieces in which every character is visible. A mark such as `⟨U+202E⟩` replaces hidden
+ * characters, and combining marks that would cover other text. Tabs and line breaks are not replaced.
  */
 export function piecesOf(text: string): PlainText[] {
   return cut(text, IN_LINES)

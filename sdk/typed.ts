@@ -2,15 +2,15 @@ import type { LedgerRecord } from './generated/api.ts'
 import type { BuiltInTypes } from './generated/built-in-types.ts'
 
 /**
- * Payload and evidence types of each record type, for the compiler.
+ * Payload and evidence types of each record type, for the TypeScript compiler.
  *
  *     new Tallystick<{ 'order/1': { payload: Order; evidence: Delivery } }>()
  *
- * The server checks payloads by the registered schema in any case.
+ * The server checks payloads against the registered schema in any case.
  */
 export type TypeMap = { readonly [name: string]: { readonly payload: object; readonly evidence?: object } }
 
-/** Default type map: any payload. */
+/** Default type map. It permits any payload. */
 export type AnyTypes = {
   readonly [name: `${string}/${number}`]: { readonly payload: object; readonly evidence?: object }
 }

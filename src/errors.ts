@@ -1,9 +1,13 @@
-/** Whether the same request may succeed later: `retryable` of the problem document. `maybe`: it depends on the case. */
+/**
+ * Whether the same request may succeed later: `retryable` of the problem document. `maybe`: the answer depends on the
+ * case.
+ */
 type Retry = 'no' | 'yes' | 'maybe'
 
 /**
- * Errors that clients can see: status, title, retryable, advice. Anything else is a bug and becomes `internal_error`
- * without details. In the order of checks: request, caller, body, what the body names, state, server.
+ * Errors that clients can see: status, title, retryable, advice. Any other error is a bug and becomes
+ * `internal_error` without details. The codes are in the order of the checks: request, caller, body, names in the
+ * body, state, server.
  */
 export const ERROR_CODES = {
   // The request
@@ -439,7 +443,8 @@ export class ApiError extends Error {
       cause?: Error
     } = {},
   ) {
-    // A refusal has no stack: capturing one takes 6 us, a fifth of a 404. Faults of ours keep theirs for the log.
+    // A refusal has no stack, because capturing one takes 6 µs, a fifth of the time for a 404. Faults of the server
+    // keep their stack for the log.
     const limit = Error.stackTraceLimit
     if (ERROR_CODES[code][0] !== 500) Error.stackTraceLimit = 0
     super(detail, options.cause && { cause: options.cause })

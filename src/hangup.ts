@@ -27,13 +27,13 @@ function ancestorIgnoresHangup(): boolean {
       pid = stat.parent
     }
   } catch {
-    // No /proc, or an ancestor has ended.
+    // There is no /proc, or an ancestor has ended meanwhile.
   }
   return false
 }
 
 function readStat(pid: number): { parent: number; group: number } {
-  // The name in parentheses may contain anything.
+  // The greedy `.*` skips the process name, which is in parentheses and may contain anything.
   const [, parent, group] = /.*\) \S (\d+) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!
   return { parent: Number(parent), group: Number(group) }
 }

@@ -1,9 +1,9 @@
 /**
- * Our own codes in JSON-RPC errors, outside of -32768 to -32000. In that range MCP 2026-07-28 ("Error Codes") reserves -32020 to -32099 and
- * closes -32000 to -32019; JSON-RPC has the rest.
+ * Our own codes in JSON-RPC errors, outside of the range -32768 to -32000. In that range MCP 2026-07-28 ("Error
+ * Codes") reserves -32020 to -32099 and closes -32000 to -32019; JSON-RPC reserves the rest.
  */
 export const JSON_RPC_CODES = {
-  /** HTTP refused the request before its message was read as one. */
+  /** HTTP refused the request before its body was parsed as a JSON-RPC message. */
   refusedByHttp: -31_000,
   /** The proxy does not forward a message, because it cannot be recorded. */
   notForwarded: -31_001,

@@ -3,10 +3,10 @@ import { constants, getPriority, setPriority } from 'node:os'
 const NICENESS_MAX = constants.priority.PRIORITY_LOW
 
 /**
- * Raises the niceness of a thread to `target(current)`, at most 19. It never lowers the niceness, which only root may
- * do.
+ * Raises the niceness of a thread to `target(current)`, at most 19. It never lowers the niceness, because only root
+ * may do that.
  *
- * If the system refuses, that is ignored, because no work depends on a priority. `thread`: 0 is the calling thread
+ * A refusal by the system is ignored, because no work depends on a priority. `thread`: 0 is the calling thread
  * (Linux; elsewhere priorities belong to processes).
  */
 export function raiseNiceness(target: (current: number) => number, thread = 0): void {
@@ -15,6 +15,6 @@ export function raiseNiceness(target: (current: number) => number, thread = 0): 
     const next = Math.min(NICENESS_MAX, target(current))
     if (next > current) setPriority(thread, next)
   } catch {
-    // Refused, or the thread has ended.
+    // The system refused, or the thread has ended.
   }
 }

@@ -39,7 +39,7 @@ const SERVER = [
   'TALLYSTICK_LOG_LEVEL',
 ] as const
 
-/** Each is the path of a file with the value of the variable without `_FILE`. */
+/** The value of each variable is the path of a file. The file contains the value of the variable without `_FILE`. */
 export const KEY_FILE_VARIABLES = [
   'TALLYSTICK_MASTER_KEY_FILE',
   'TALLYSTICK_MASTER_KEY_PREVIOUS_FILE',
@@ -67,7 +67,10 @@ export type DatabaseVariable = (typeof DATABASE)[number]
 
 /** Variables that docs/operate/settings.md explains. */
 export const CONFIGURATION = [...SERVER, ...KEY_FILE_VARIABLES, ...DATABASE] as const
-/** All variables of Tallystick. Programs share an environment, so each must know the variables of the others. */
+/**
+ * All variables of Tallystick. Each program must know the variables of the others, because programs share an
+ * environment.
+ */
 export const VARIABLES: readonly string[] = [...CONFIGURATION, ...CLIENT, ...COMPOSE]
 
 /** Maximum edit distance of a suggestion for an unknown name. */
@@ -91,7 +94,7 @@ export function warnOfUnknown(env: Readonly<Record<string, string | undefined>>)
     })
 }
 
-/** Levenshtein distance. */
+/** Returns the Levenshtein distance of two texts. */
 function editsBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {

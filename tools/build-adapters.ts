@@ -4,18 +4,19 @@ import { build } from 'esbuild'
 import { declareTypes, TARGET } from './build-sdk.ts'
 import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder } from './bundle.ts'
 
-/** Each is named after the folder of its sources. */
+/** Names of the adapters. Each is also the name of the folder with the adapter's sources. */
 export const ADAPTERS = ['openai-agents', 'langchain', 'ai-sdk', 'a2a'] as const
 export type AdapterName = (typeof ADAPTERS)[number]
 
 type AdapterManifest = Manifest & { readonly peerDependencies: Readonly<Record<string, string>> }
 
-/** The manifest in adapters/. Version and SDK version come from sdk/. */
+/** The manifest in adapters/. Its version and the SDK's version come from sdk/. */
 type AdapterSource = Omit<AdapterManifest, 'version'>
 
 /**
  * Builds an adapter for installation: one ES module, including the code that adapters share, and its types. Needs the
- * built SDK and the packages of adapters/package-lock.json. Returns its manifest, which has the SDK's version.
+ * built SDK and the packages of adapters/package-lock.json. Returns the adapter's manifest, which has the SDK's
+ * version.
  */
 export async function buildAdapter(name: AdapterName, outDir: string): Promise<AdapterManifest> {
   const source = join(ROOT, 'adapters', name)

@@ -11,22 +11,22 @@ import {
 } from './bundle.ts'
 
 /**
- * A native module, and packages that only `verify --database` and archives in buckets need. They are loaded on
- * demand.
+ * Packages that are not bundled, because they are loaded on demand: a native module, and packages that only `verify
+ * --database` and archives in buckets need.
  */
 const EXTERNAL = ['pg', 'sodium-native', '@aws-sdk/client-s3']
-/** The command line works without them: it then verifies with node:crypto, and cannot read buckets. */
+/** Optional packages. Without them the command line verifies with node:crypto and cannot read buckets. */
 const OPTIONAL = ['sodium-native', '@aws-sdk/client-s3']
 const TARGET = `node${LOWEST_NODE}`
 /**
- * Defines `require`, which CommonJS packages in the bundle call for Node's modules. An ES module has none, and
- * esbuild's substitute throws when the chunk is loaded.
+ * Defines `require`, which CommonJS packages in the bundle call for Node's modules. An ES module has no `require`,
+ * and esbuild's substitute throws when the chunk is loaded.
  */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
 /**
- * A coding agent waits for each start of the hook. One file instead of 17 saves 10 ms, and CommonJS saves another 8
- * ms.
+ * The hook is one CommonJS file, because a coding agent waits for each start of it. One file instead of 17 saves 10
+ * ms, and CommonJS saves another 8 ms.
  */
 const HOOK = 'cli/commands/hook.ts'
 const ownHook: Plugin = {
@@ -42,11 +42,11 @@ export type PackedCli = CliManifest & {
 }
 
 /**
- * Builds the package `tallystick` in one folder. It has a chunk for each command, `hook` as a file of its own, and
- * the verification thread, which src/verify/entry-pool.ts finds beside itself.
+ * Builds the package `tallystick` in one folder: a chunk for each command, `hook` as a separate file, and the
+ * verification thread, which src/verify/entry-pool.ts finds in its own folder.
  *
- * Returns its manifest. The one in cli/ does not fit: in this repository the command is TypeScript source and uses
- * the server's packages.
+ * Returns the package's manifest. The manifest in cli/ does not fit, because in this repository the command is
+ * TypeScript source and uses the server's packages.
  */
 export async function buildCli(outDir: string): Promise<PackedCli> {
   let packages: string[] = []
@@ -84,7 +84,7 @@ function importedPackages({ outputs }: Metafile): string[] {
   return [...new Set(names.map(({ path }) => path))].sort()
 }
 
-/** Pins the versions of this repository, with which the tests run. */
+/** Makes the manifest. It pins the versions of this repository, because the tests run with them. */
 function manifestOf(packages: readonly string[]): PackedCli {
   const { private: _private, ...manifest } = readManifest<CliManifest>(join(ROOT, 'cli'))
   const versions = readManifest(ROOT).dependencies!

@@ -5,7 +5,7 @@
  *
  * - index.html and its files, with a hash of their content in their names. The verifier is in separate files that are
  *   loaded on demand.
- * - verify.html, all in one file, for browsers that open it from a disk, where modules do not load.
+ * - verify.html, everything in one file, for browsers that open it from a disk, where modules do not load.
  *
  * With --if-stale it builds only if a source has changed.
  */
@@ -42,7 +42,7 @@ if (import.meta.main) {
   if (!(process.argv.includes('--if-stale') && isFresh())) await buildConsole()
 }
 
-/** Replaces `outDir` as a whole. */
+/** Builds the console. Replaces `outDir` as a whole. */
 export async function buildConsole(outDir = DIST): Promise<void> {
   await replaceFolder(outDir, async (folder) => {
     const [pages, offline] = await Promise.all([bundlePages(folder), bundleOffline()])

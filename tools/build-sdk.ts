@@ -16,9 +16,9 @@ const SDK = join(ROOT, 'sdk')
 export const TARGET = 'es2022'
 
 /**
- * Makes the client import the verifier and webhooks as separate entries. Bundled, esbuild would turn the namespaces
- * `verify` and `webhooks` into objects that no bundler can drop, and an application's client would have 51 KiB
- * (gzipped) instead of 12.
+ * Makes the client import the verifier and webhooks as separate entries. If they were bundled, esbuild would turn the
+ * namespaces `verify` and `webhooks` into objects that no bundler can drop. The client in an application would then
+ * have 51 KiB (gzipped) instead of 12 KiB.
  */
 const keepNamespacesApart: Plugin = {
   name: 'keep the namespaces apart',
@@ -34,7 +34,7 @@ export type SdkManifest = Manifest & { readonly exports: Readonly<Record<string,
 
 if (import.meta.main) await buildSdk()
 
-/** Replaces `outDir` as a whole. Returns its manifest. */
+/** Builds the SDK. Replaces `outDir` as a whole. Returns the SDK's manifest. */
 export async function buildSdk(outDir = join(SDK, 'dist')): Promise<SdkManifest> {
   const manifest = readManifest<SdkManifest>(SDK)
   await replaceFolder(outDir, async (folder) => {
@@ -60,7 +60,7 @@ async function bundle(manifest: SdkManifest, outdir: string): Promise<void> {
   await writeLicences(metafile, outdir)
 }
 
-/** Returns the entry points by `exports`: `./dist/verify/index.js` is built from sdk/verify/index.ts. */
+/** Returns the entry points that `exports` names: `./dist/verify/index.js` is built from sdk/verify/index.ts. */
 function entriesOf({ exports }: SdkManifest): Record<string, string> {
   const names = Object.values(exports)
     .filter((entry) => typeof entry !== 'string')
@@ -81,7 +81,10 @@ export async function declareTypes(project: string, folder: string): Promise<voi
   }
 }
 
-/** Replaces `.ts` by `.js` in declarations. tsc leaves `./client.ts`, a file that an installed package lacks. */
+/**
+ * Replaces `.ts` by `.js` in declarations. tsc leaves names such as `./client.ts`, a file that an installed package
+ * lacks.
+ */
 function nameJavaScript(declarations: string): string {
   return declarations.replaceAll(/((?:from |import\()["']\.[^"']*)\.ts(?=["'])/g, '$1.js')
 }

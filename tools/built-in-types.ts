@@ -4,11 +4,11 @@ import { quoted } from '../src/proof/quoted.ts'
 type Schema = { readonly [keyword: string]: unknown }
 
 const LINE_CHARS_MAX = 100
-/** Keywords that a type can't express: only the server checks them. */
+/** Keywords that a TypeScript type can't express. Only the server checks them. */
 const UNSAID = ['pattern', 'minimum', 'minLength', 'maxLength', 'additionalProperties']
 const SAID = ['type', 'description', 'required', 'properties', 'enum', 'const', 'anyOf', 'items']
 
-/** Returns TypeScript of the payloads and evidence of these types, sorted by name. */
+/** Returns TypeScript types of the payloads and evidence of these record types, sorted by name. */
 export function builtInTypes(types: readonly BuiltInType[]): string {
   const members = types
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))

@@ -12,7 +12,7 @@ export type Manifest = {
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
-/** ES modules that an auditor can read: not minified, so they need no source maps. */
+/** Options for ES modules that an auditor can read: they are not minified, so they need no source maps. */
 export const BUNDLE_OPTIONS = {
   absWorkingDir: ROOT,
   bundle: true,
@@ -23,7 +23,10 @@ export const BUNDLE_OPTIONS = {
   logLevel: 'warning',
 } as const satisfies BuildOptions
 
-/** The oldest Node that the packages support, from `engines` of package.json: no other file states it. */
+/**
+ * The oldest Node that the packages support. It comes from `engines` of package.json, which is the only file that
+ * states it.
+ */
 export const LOWEST_NODE = /^>=(\d+\.\d+)$/.exec(
   readManifest<{ engines: { node: string } }>(ROOT).engines.node,
 )![1]!
@@ -33,7 +36,7 @@ export function readManifest<T = Manifest>(folder: string): T {
 }
 
 /**
- * Builds a folder beside the one that it replaces, so that a process that reads the old one, or builds at the same
+ * Builds a folder beside the one that it replaces. So a process that reads the old folder, or builds at the same
  * time, never finds a partial build.
  */
 export async function replaceFolder(folder: string, make: (beside: string) => Promise<void>): Promise<void> {
@@ -57,12 +60,12 @@ export async function replaceFolder(folder: string, make: (beside: string) => Pr
   }
 }
 
-/** Another build has moved it away first. */
+/** Ignores that the old folder is missing: another build has moved it away first. */
 function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }
 
-/** Writes the licences of the bundled packages, because each requires its notice in every copy. */
+/** Writes the licences of the bundled packages, because each licence requires its notice in every copy. */
 export async function writeLicences(metafile: Metafile, folder: string): Promise<void> {
   const notices = bundledPackages(metafile).map((name) => {
     const path = join(ROOT, 'node_modules', name)

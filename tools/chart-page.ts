@@ -23,7 +23,10 @@ ${listValues(text).join('\n')}
 `
 }
 
-/** Reads the lines with their indentation, because a comment belongs to the key below it. */
+/**
+ * Returns the rows of the table. Lines are read with their indentation, because a comment belongs to the key below
+ * it.
+ */
 function listValues(text: string): string[] {
   const rows: string[] = []
   const path: string[] = []

@@ -24,7 +24,7 @@ const PAGES = [
 type Block = { readonly language: string; readonly text: string; readonly where: string }
 
 /**
- * Checks README and docs by machine, and returns one line for each fault.
+ * Checks README and docs, and returns one line for each fault.
  *
  * - Code blocks parse.
  * - Named scripts and files exist.
@@ -42,7 +42,7 @@ export function checkDocs(root: string): string[] {
         ...checkBlock(block),
         ...checkCommands(block, root, scripts),
       ]),
-      // The changelog also names removed scripts.
+      // CHANGELOG.md is left out, because it also names removed scripts.
       ...(file === 'CHANGELOG.md' ? [] : checkNames(text)).map((fault) => `${file}: ${fault}`),
       ...checkLinks(text, file, root),
     ]
@@ -77,7 +77,7 @@ function checkBlock({ language, text, where }: Block): string[] {
   }
 }
 
-/** In a separate process, because the function prints a warning that it is experimental. */
+/** Parses TypeScript in a separate process, because the function prints a warning that it is experimental. */
 function requireTypeScript(text: string): void {
   const code = "require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8'))"
   const flags = ['--disable-warning=ExperimentalWarning', '--eval', code]
@@ -110,7 +110,7 @@ function checkCommands({ language, text, where }: Block, root: string, scripts: 
 
 const NAMED: Readonly<Record<string, object>> = { op: COMMANDS, drill: DRILLS, bench: BENCHMARKS }
 
-/** Returns a fault for each name that `npm run op`, `drill` and `bench` do not know. */
+/** Returns a fault for each name that `npm run op`, `npm run drill` or `npm run bench` does not know. */
 export function checkNames(text: string): string[] {
   return [...text.matchAll(/\bnpm run (?:-\S+ )*(op|drill|bench) -- ([a-z][\w-]*)/g)]
     .filter(([, script, name]) => !Object.hasOwn(NAMED[script!]!, name!))
@@ -132,7 +132,7 @@ function checkLinks(text: string, file: string, root: string): string[] {
     })
 }
 
-/** Returns GitHub's anchors of the headings, and explicit anchors of the page. */
+/** Returns the anchors that GitHub makes of the headings, and the page's explicit anchors. */
 function headingsOf(text: string): Set<string> {
   const prose = withoutBlocks(text)
   const headings = [...prose.matchAll(/^#+ +(.*)$/gm)].map(([, heading]) => headingId(heading!))
@@ -143,7 +143,7 @@ function withoutBlocks(text: string): string {
   return text.replaceAll(/^( *)```[\s\S]*?^\1```/gm, '')
 }
 
-/** Checks Node versions on pages: the lowest one, or one that a component needs. */
+/** Checks the Node versions that pages name. Each must be the lowest supported one, or one that a component needs. */
 function checkNodes(files: string[], root: string): string[] {
   return files
     .filter((file) => !WITH_MEASUREMENTS.test(file))
@@ -156,15 +156,17 @@ function checkNodes(files: string[], root: string): string[] {
     })
 }
 
-/** Pages that name the Node of a measurement or a fault. */
+/** Pages that are not checked, because they name the Node of a measurement or of a fault. */
 const WITH_MEASUREMENTS =
   /^(CHANGELOG\.md|docs\/(BENCHMARKS|operate\/capacity|limits)\.md|docs\/(decisions|formats)\/)/
-/** The AI SDK needs 22, Zstandard 22.15. This repository pins 24.21. */
+/**
+ * Node versions that components need: 22 for the AI SDK, 22.15 for Zstandard, and 24.21, which this repository pins.
+ */
 const LATER_NODES: ReadonlySet<string> = new Set(['22', '22.15', '24', '24.21'])
 
 /**
- * Checks that blocks write `npx tallystick`: in the repository `tallystick` is not on the PATH. cli/README.md is for
- * the installed package.
+ * Checks that code blocks write `npx tallystick`, because in the repository `tallystick` is not on the PATH.
+ * cli/README.md is exempt: it is for the installed package.
  */
 function checkCommandName(files: string[], root: string): string[] {
   return files
@@ -192,7 +194,10 @@ function checkReachable(files: string[], root: string): string[] {
   return pages.filter((page) => !reached.has(page)).map((page) => `${page}: ${start} does not link to it`)
 }
 
-/** Checks that programs read each variable of a page, and that the reference explains each variable of the configuration. */
+/**
+ * Checks that a program reads each variable on a page, and that the reference explains each variable of the
+ * configuration.
+ */
 function checkVariables(files: string[], root: string): string[] {
   const namesOf = (file: string) => new Set(readFileSync(join(root, file), 'utf8').match(VARIABLE))
   const unknown = files.flatMap((file) =>
@@ -205,6 +210,6 @@ function checkVariables(files: string[], root: string): string[] {
   return [...unknown, ...missing.map((name) => `${reference}: does not explain ${name}`)]
 }
 
-/** Includes the variable for tests (CONTRIBUTING.md). */
+/** All variables, and the one for tests (CONTRIBUTING.md). */
 const KNOWN: ReadonlySet<string> = new Set([...VARIABLES, 'TALLYSTICK_TEST_DATABASE_URL'])
 const VARIABLE = /\bTALLYSTICK_[A-Z][A-Z0-9_]*[A-Z0-9]\b/g

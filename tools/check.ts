@@ -1,4 +1,4 @@
-/* npm run check: all checks except the tests. A failed step says what to do. */
+/* npm run check: runs all checks except the tests. A failed step says what to do. */
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { checkDocs } from './check-docs.ts'
@@ -17,7 +17,7 @@ const steps: Step[] = [
     name: 'the console is built (npm run build)',
     run: () => command(process.execPath, ['tools/build-console.ts']),
   },
-  // Before the types, because the examples import the built library.
+  // Runs before the check of types, because the examples import the built library.
   {
     name: 'the SDK is built (npm run build)',
     run: () => command(process.execPath, ['tools/build-sdk.ts']),
@@ -59,7 +59,7 @@ for (const step of steps) {
 }
 if (failures > 0) process.exitCode = 1
 
-/** Returns the command's output if it failed; null: it succeeded. */
+/** Runs a command. Returns its output if it failed; null: it succeeded. */
 function command(file: string, args: string[]): Promise<string | null> {
   return new Promise((done) => {
     const child = spawn(file, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })

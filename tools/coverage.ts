@@ -34,7 +34,7 @@ if (status === 0) {
 }
 process.exitCode = status ?? 1
 
-/** Returns true for a failed test, or a file without full coverage. */
+/** Returns true for the line of a failed test, or of a file without full coverage. */
 function isFault(line: string): boolean {
   const row = /^ℹ +\S+\.ts +\|/.test(line)
   return row ? line.match(/100\.00/g)?.length !== 3 : line.includes('✖')

@@ -1,6 +1,6 @@
 /*
- * npm run drill -- NAME [ARGUMENTS…]: tests that are too large, too slow or need too much for `npm test`. Without a
- * name it lists them.
+ * npm run drill -- NAME [ARGUMENTS…]: runs a test that is too large or too slow for `npm test`, or needs other
+ * programs. Without a name it lists the tests.
  */
 import { type NamedScripts, runNamed } from './named-scripts.ts'
 

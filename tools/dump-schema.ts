@@ -2,7 +2,7 @@
  * node tools/run.mjs tools/dump-schema.ts [--check]
  *
  * Writes migrations/schema.sql: the result of all migrations, sorted by name, so that reviews see changes of the
- * schema. It reads the catalogs, because the embedded Postgres has no pg_dump. With --check it writes nothing and
+ * schema. It reads the catalogs, because the embedded Postgres has no pg_dump. With --check it writes nothing, and
  * fails if the file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,10 @@ Run \`node tools/run.mjs tools/dump-schema.ts\`, and review the change.`)
   }
 }
 
-/** Migrates an empty database on a separate server, because roles and their attributes belong to the server. */
+/**
+ * Migrates an empty database and dumps it. It uses a separate server, because roles and their attributes belong to
+ * the whole server.
+ */
 async function dumpMigratedSchema(): Promise<string> {
   const settings = { shared_buffers: '16MB' }
   const postgres = await startPostgres({ dataDir: temporaryDir(), temporary: true, settings })
@@ -45,7 +48,8 @@ async function dumpMigratedSchema(): Promise<string> {
 /** Dumps Tallystick's schemas and logins from the catalogs. */
 export async function dumpSchema(url: string): Promise<string> {
   return withClient(url, async (client) => {
-    // Names outside pg_catalog are then written with their schema, whatever the login's search_path is.
+    // With an empty search_path, names outside pg_catalog are written with their schema, whatever setting the login
+    // has.
     await client.query("set search_path = ''")
     const parts = [HEADER]
     for (const { title, sql } of SCHEMA_PARTS) {

@@ -38,7 +38,7 @@ writeFileSync(FILE, `${JSON.stringify(sorted, null, 1)}\n`)
 console.log(`${Object.keys(sorted).length} examples in ${FILE}`)
 process.exit(0)
 
-/** Calls an operation, and stores the answer as its example. Throws unless it succeeded. */
+/** Calls an operation, and stores the answer as the operation's example. Throws unless the call succeeded. */
 async function call(method: string, path: string, given: Call = {}): Promise<Answer> {
   const { params = {}, query = '', body, key = apiKey } = given
   const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => params[name]!)
@@ -54,7 +54,7 @@ async function call(method: string, path: string, given: Call = {}): Promise<Ans
   return answer
 }
 
-/** Shortens a list to a few items. */
+/** Shortens the list in an answer to a few items. */
 function shorten(answer: Answer): unknown {
   return Array.isArray(answer.data) ? { ...answer, data: answer.data.slice(0, LISTED_MAX) } : answer
 }

@@ -1,7 +1,7 @@
 /*
  * npm run example -- NAME [ARGUMENTS]
  *
- * Runs examples/NAME/main.ts with the SDK built from this tree: examples import `@tallystick/sdk` by name, so that
+ * Runs examples/NAME/main.ts with the SDK built from this tree. Examples import `@tallystick/sdk` by name, so that
  * they can be copied.
  */
 import { existsSync, globSync } from 'node:fs'

@@ -1,15 +1,15 @@
 /*
  * npm run docs [-- --check]
  *
- * Writes files derived from the code:
+ * Writes the files that are derived from the code:
  *
  * - docs/reference/{access,errors,lifecycle}.md
  * - docs/reference/kinds.json, and the database's copy of it
  * - sdk/generated
  * - tables for the Python client, and samples of every member for its tests
- * - the chart's README, from its values
+ * - the chart's README, from the chart's values
  *
- * With --check it writes nothing and fails if a file differs.
+ * With --check it writes nothing, and fails if a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -66,7 +66,7 @@ if (import.meta.main) {
   }
 }
 
-/** Reads /openapi.json from the application without a database: the request uses only these parts. */
+/** Reads /openapi.json from the application. No database is needed, because the request uses only these parts. */
 export async function readOpenApi(): Promise<OpenApi> {
   const parts: Partial<Deps> = {
     log: openLog('error'),
@@ -89,7 +89,7 @@ export async function readOpenApi(): Promise<OpenApi> {
   }
 }
 
-/** Returns the application's description of itself. Throws an error with the answer's text if it fails. */
+/** Returns the application's /openapi.json. If the request fails, throws an error with the answer's text. */
 export async function fetchOpenApi(app: FastifyInstance): Promise<OpenApi> {
   const { statusCode, body } = await app.inject('/openapi.json')
   if (statusCode !== 200) throw new Error(`/openapi.json answered ${statusCode}: ${body}`)

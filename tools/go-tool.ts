@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Commands that are built from source, because no package registry has them. For tests only. */
+/** Commands for tests that are built from source, because no package registry has them. */
 export const GO_TOOLS = {
   helm3: { module: 'helm.sh/helm/v3', version: '3.22.0', command: '/cmd/helm' },
   helm4: { module: 'helm.sh/helm/v4', version: '4.3.1', command: '/cmd/helm' },
@@ -13,26 +13,29 @@ export const GO_TOOLS = {
     version: '1.0.0',
     command: '/cmd/helm-unittest',
   },
-  // Prometheus 3.16 is v0.316 as a module.
+  // As a Go module, Prometheus 3.16 has the version v0.316.
   promtool: { module: 'github.com/prometheus/prometheus', version: '0.316.0', command: '/cmd/promtool' },
-  // An S3 server over a directory, with Object Lock and conditional writes.
+  // An S3 server that stores objects in a directory, with Object Lock and conditional writes.
   versitygw: { module: 'github.com/versity/versitygw', version: '1.8.0', command: '/cmd/versitygw' },
   k6: { module: 'go.k6.io/k6/v2', version: '2.2.0', command: '' },
 } as const
 type GoTool = keyof typeof GO_TOOLS
 
-/** promtool takes ten minutes on two busy cores, plus the download. */
+/** Limit of a build. promtool takes ten minutes on two busy cores, plus the download. */
 const BUILD_MS_MAX = 40 * 60_000
-/** Build tag of Prometheus: leaves out the clients of thirty clouds, of which the proxy lacks some modules. */
+/**
+ * A build tag of Prometheus. It leaves out the clients of thirty clouds, because the proxy lacks some of their
+ * modules.
+ */
 const TAGS = 'remove_all_sd'
 
 export type ToolTarget = { readonly env: NodeJS.ProcessEnv; readonly platform: string; readonly arch: string }
 const HERE: ToolTarget = { env: process.env, platform: process.platform, arch: process.arch }
 
 /**
- * Returns the path of a tool: from its variable (`HELM3=/path/to/helm`), otherwise from the cache, otherwise built
- * from sources of the Go proxy. The version above names those of its dependencies, and Go checks all of them against
- * its checksum database.
+ * Returns the path of a tool. The path comes from the tool's variable (`HELM3=/path/to/helm`), otherwise from the
+ * cache; otherwise the tool is built from sources of the Go proxy. Its version above determines the versions of its
+ * dependencies, and Go checks all of them against its checksum database.
  */
 export async function installGoTool(tool: GoTool, log: (line: string) => void): Promise<string> {
   const configured = process.env[variableOf(tool)]
@@ -45,7 +48,7 @@ export async function installGoTool(tool: GoTool, log: (line: string) => void): 
   return path
 }
 
-/** Returns the tool if it needs no build; null otherwise. */
+/** Returns the path of a tool that needs no build; null if it must be built. */
 export function findGoTool(tool: GoTool): string | null {
   const path = process.env[variableOf(tool)] || cachedTool(tool, HERE)
   return existsSync(path) ? resolve(path) : null
@@ -71,12 +74,13 @@ export function findGo(env: NodeJS.ProcessEnv): string {
   )
 }
 
-/** Builds a tool. Two simultaneous builds do the work twice; the last one stays. */
+/** Builds a tool. If two builds run at the same time, the work is done twice, and the result of the later one stays. */
 async function build(tool: GoTool, go: string, path: string, log: (line: string) => void): Promise<void> {
   const beganAt = Date.now()
   const { module, version, command } = GO_TOOLS[tool]
   log(`… building ${tool} ${version} with ${go}: takes some minutes, only once`)
-  // `go install` would also ask the proxy for the newest version, and the proxy has no list of every module.
+  // The version is pinned in a go.mod. `go install` would also ask the proxy for the newest version, and the proxy
+  // does not have such a list for every module.
   const dir = mkdtempSync(join(tmpdir(), `tallystick-${tool}-`))
   writeFileSync(
     join(dir, 'go.mod'),
@@ -103,8 +107,9 @@ async function build(tool: GoTool, go: string, path: string, log: (line: string)
 }
 
 /**
- * Returns the environment without settings of other builds: GOSUMDB=off would accept unverified sources, and
- * GOFLAGS=-mod=vendor breaks the build. For Go an empty variable is unset, so `go env -w` still applies.
+ * Returns the environment without settings for other builds. GOSUMDB=off would accept unverified sources, and
+ * GOFLAGS=-mod=vendor would break the build. The variables are set to be empty, which Go treats as unset, so `go env
+ * -w` still applies.
  */
 export function buildEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...env, ...Object.fromEntries(NOT_INHERITED.map((name) => [name, ''])), CGO_ENABLED: '0' }
@@ -112,7 +117,7 @@ export function buildEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 const NOT_INHERITED = ['GOFLAGS', 'GOSUMDB', 'GONOSUMDB', 'GOPRIVATE', 'GOINSECURE', 'GOWORK']
 
-/** Returns the variable of a tool: `HELM_UNITTEST` of helm-unittest. */
+/** Returns the name of a tool's variable: `HELM_UNITTEST` for helm-unittest. */
 function variableOf(tool: GoTool): string {
   return tool.toUpperCase().replaceAll('-', '_')
 }

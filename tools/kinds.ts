@@ -11,13 +11,13 @@ import { MACHINES } from '../src/proof/statement/machines.ts'
 
 /*
  * Prints the tables of src/proof/statement: docs/reference/kinds.json, and the database's copy in migrations/0001,
- * between its two marks. Tests compare the second verifier with it (test/proof/statement/second-verifier.test.ts,
- * python/tests/test_kinds.py).
+ * between its two marks. Tests compare the second verifier with that file
+ * (test/proof/statement/second-verifier.test.ts, python/tests/test_kinds.py).
  */
 
 /**
- * Returns a row with names of members in place of functions. `follows`: true if later entries of the ledger are
- * checked by it.
+ * Returns a row of the table, with names of members in place of functions. `follows`: true if later entries of the
+ * ledger are checked by this entry.
  */
 export function printedKind(kind: EntryKind) {
   const { fields, movesRecord, refuse, follow, step, ...columns } = ENTRY_KINDS[kind]
@@ -37,7 +37,7 @@ export function printedTables() {
   return { kinds: Object.fromEntries(kinds), machines: MACHINES, keys: KEY_USES }
 }
 
-/** Writes one line for each column of a row, so that a diff shows the changed cells. */
+/** Returns the file. Each column of a row has its own line, so that a diff shows the changed cells. */
 export function kindsFile(): string {
   const table = (rows: object) =>
     `{\n${joined(rows, (row) => `{\n${joined(row, JSON.stringify, '  ')}\n }`, ' ')}\n}`
@@ -70,7 +70,7 @@ function sqlTables(): string {
   const states = RECORD_STATES.map((state) => [state, !LIFECYCLE.some(({ from }) => from === state)] as const)
   const many = kinds.filter(([kind]) => ENTRY_KINDS[kind].records === 'makes many')
   const ways = [
-    // The records of a batch begin together.
+    // A kind that makes many records has no row in LIFECYCLE. Its records begin in the first state.
     ...many.map(([kind]) => ['', kind, RECORD_STATES[0]!] as const),
     ...LIFECYCLE.map(({ from, kind, to }) => [from ?? '', kind, to] as const),
   ]
@@ -86,7 +86,7 @@ function insert(into: string, rows: readonly (readonly (string | boolean)[])[]):
   return `insert into ${into} values\n${lines.join(',\n')};\n`
 }
 
-/** Names of kinds and states contain no quotes. */
+/** Returns an SQL literal. Names of kinds and states contain no quotes, so nothing is escaped. */
 function literal(value: string | boolean): string {
   return typeof value === 'string' ? `'${value}'` : `${value}`
 }

@@ -2,7 +2,10 @@ import { LIFECYCLE, STEP_PARTIES, type StepKind, type StepParty } from '../src/p
 
 type Transition = (typeof LIFECYCLE)[number]
 
-/** Renders docs/reference/lifecycle.md below its title, from the table by which steps are decided, stored and verified. */
+/**
+ * Renders docs/reference/lifecycle.md below its title. It uses the same table by which steps are decided, stored and
+ * verified.
+ */
 export function lifecyclePage(): string {
   return `Look up every state and step of a record. Any other step is refused. The server (\`src/proof/statement/kinds.ts\`) and
 the database (\`record_transitions\`) decide by the same rows, and a verifier recomputes every state from them. For the story

@@ -3,25 +3,29 @@ import { constants } from 'node:os'
 import { resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '..')
-/** Shells use this code for wrong usage. */
+/** Exit code for wrong usage, as in shells. */
 const EXIT_USAGE = 2
 
 export type NamedScript = {
   readonly summary: string
-  /** Run in order while they succeed. Each is a file with arguments that come before the given ones. */
+  /**
+   * Scripts that run one after the other while they succeed. Each is a file with fixed arguments; the user's
+   * arguments follow.
+   */
   readonly scripts: readonly (readonly string[])[]
   /** Programs that must be installed. */
   readonly needs?: string
-  /** Lines of `--help`: the option (`--seed N`) or word, and its meaning. Other options are refused. */
+  /** Lines of `--help`: an option (`--seed N`) or word, and its meaning. Options that are not listed are refused. */
   readonly words?: readonly (readonly [word: string, meaning: string])[]
-  /** Program that gets all other options. */
+  /** Program that gets all options that are not listed. */
   readonly passesTo?: string
 }
 export type NamedScripts = Readonly<Record<string, NamedScript>>
 
 /**
- * Runs the script named by the first argument, in child processes, with the other arguments. Sets the exit code: that
- * of the first failure, or 2 for wrong usage. `npmScript` is shown in the help: `npm run drill`.
+ * Runs the script that the first argument names, in child processes, with the other arguments. Sets the exit code:
+ * the code of the first failure, or 2 for wrong usage. `npmScript` is the name that the help shows, such as `npm run
+ * drill`.
  */
 export async function runNamed(
   table: NamedScripts,
@@ -30,7 +34,7 @@ export async function runNamed(
 ): Promise<void> {
   const [name, ...rest] = args
   if (name === '--help' || name === '-h') return console.log(listOf(table, npmScript))
-  // hasOwn, because `constructor` and other inherited names are no scripts.
+  // hasOwn, because `constructor` and other inherited names are not scripts.
   const script = name !== undefined && Object.hasOwn(table, name) ? table[name]! : null
   if (script === null) {
     const fault = name === undefined ? 'name a script' : `there is no ${name}`
@@ -49,7 +53,7 @@ export async function runNamed(
   }
 }
 
-/** Returns `--name` of `--name VALUE`; null: the line is about an argument without a name. */
+/** Returns `--name` of `--name VALUE`; null if the line is about an argument without a name. */
 export function optionOf(word: string): string | null {
   return /^--[a-z0-9-]+/.exec(word)?.[0] ?? null
 }
@@ -83,7 +87,7 @@ function columns(lines: readonly (readonly [string, string])[]): string {
   return lines.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')
 }
 
-/** Runs a script and returns its exit code. Signals are passed on; the child decides when it ends. */
+/** Runs a script and returns its exit code. Signals are passed on to the child process, which decides when it ends. */
 function runNode(args: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })
   const stops = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

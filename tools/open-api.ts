@@ -1,6 +1,6 @@
 import type { JSONSchema } from 'json-schema-to-typescript'
 
-/* The members of /openapi.json from which the SDK is generated. */
+/* Types of those members of /openapi.json from which the SDK is generated. */
 
 export type Schema = JSONSchema & { readonly $ref?: string }
 export type Parameter = {

@@ -1,8 +1,8 @@
 /*
  * npm run pack
  *
- * Makes dist/tallystick-sdk-VERSION.tgz and dist/tallystick-VERSION.tgz, the packages as in a registry, for `npm
- * install FILE`. With --adapters it also packs those of adapters/, after installing their libraries. With --python it
+ * Makes dist/tallystick-sdk-VERSION.tgz and dist/tallystick-VERSION.tgz for `npm install FILE`: the same packages as
+ * in a registry. With --adapters it also installs the libraries of adapters/ and packs the adapters. With --python it
  * makes the wheel and the source distribution of python/.
  */
 import { execFile } from 'node:child_process'
@@ -19,7 +19,7 @@ import { installPythonTool } from './python-tool.ts'
 
 type Source = {
   readonly folder: string
-  /** Builds into a folder and returns its manifest. */
+  /** Builds into a folder and returns the package's manifest. */
   readonly build: (outDir: string) => Promise<Manifest>
 }
 
@@ -31,7 +31,7 @@ const PACKAGES = {
 } as const satisfies Record<string, Source>
 export type PackageName = keyof typeof PACKAGES
 
-/** Files that tools leave in python/. */
+/** Files that tools leave in python/. They are not packed. */
 const NOT_PACKED = /[/\\](__pycache__|dist|\.[^/\\]+)$/
 
 if (import.meta.main) {
@@ -48,18 +48,18 @@ export async function packAll(folder: string): Promise<Record<PackageName, strin
   return { sdk: await pack(PACKAGES.sdk, folder), cli: await pack(PACKAGES.cli, folder) }
 }
 
-/** Installs the adapters' libraries, again if the lockfile has changed. */
+/** Installs the adapters' libraries. Installs them again if the lockfile has changed. */
 export async function installAdapters(): Promise<void> {
   const adapters = join(ROOT, 'adapters')
   const lock = readFileSync(join(adapters, 'package-lock.json'), 'utf8')
   const installed = join(adapters, 'node_modules', '.installed-lock.json')
   if (globSync(installed).length > 0 && readFileSync(installed, 'utf8') === lock) return
   await npm(['ci', '--no-audit', '--no-fund'], adapters)
-  // Written last, so that an interrupted installation is repeated.
+  // The lockfile's copy is written last, so that an interrupted installation is repeated.
   writeFileSync(installed, lock)
 }
 
-/** Makes wheel and source distribution with the build system of python/'s manifest. */
+/** Makes wheel and source distribution with the build system that python/'s manifest names. */
 export async function packPython(folder: string): Promise<string[]> {
   const hatchling = installPythonTool('hatchling', join(ROOT, 'tools', 'python-build.txt'))
   const stage = await mkdtemp(join(tmpdir(), 'tallystick-pack-'))
@@ -76,7 +76,7 @@ export async function packPython(folder: string): Promise<string[]> {
   }
 }
 
-/** Packs the adapters. Builds the SDK first, because their types need it. */
+/** Packs the adapters. The SDK is built first, because the adapters' types need it. */
 export async function packAdapters(folder: string): Promise<Record<AdapterName, string>> {
   await installAdapters()
   await buildSdk()
@@ -102,7 +102,7 @@ async function pack(source: Source, folder: string): Promise<string> {
 
 /**
  * Writes the files of a package into a new folder, so that no old build is packed. The package requires the lowest
- * Node, unless its own manifest has a later one.
+ * supported Node, unless its own manifest requires a later one.
  */
 export function stagePackage(name: PackageName, stage: string): Promise<void> {
   return stageSource(PACKAGES[name], stage)
@@ -116,7 +116,7 @@ async function stageSource({ folder, build }: Source, stage: string): Promise<vo
   await copyFile(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'))
 }
 
-/** Runs npm and returns its output. Uses the npm that started this process, or the one on the PATH. */
+/** Runs npm and returns its output. Uses the npm that started this process; without one, the npm on the PATH. */
 export async function npm(args: readonly string[], cwd: string): Promise<string> {
   const self = process.env['npm_execpath']
   const [file, before] = self && /npm-cli\.c?js$/.test(self) ? [process.execPath, [self]] : ['npm', []]

@@ -8,7 +8,7 @@ import { repeatOf } from './sdk-sources.ts'
 import { definitionsOf, findSchema } from './sdk-types.ts'
 
 /*
- * Generates what the Python client knows about the server: tables in Python, and the schemas from which `npm run
+ * Generates what the Python client must know about the server: tables in Python, and the schemas from which `npm run
  * python` makes models (python/tools/generate.py).
  */
 
@@ -27,8 +27,8 @@ export function pythonSources(openApi: OpenApi): Record<string, string> {
 }
 
 /**
- * Renders the signed members of records. Members with a text value become arguments by this table alone; others have
- * a form of their own, in the signatures of methods.
+ * Renders the signed members of records. Members with a text value become arguments by this table alone. Other
+ * members have their own form in the signatures of methods.
  */
 function memberTable(): string {
   const filters = new Set(FILTER_ENTRIES.map(([name]) => name))
@@ -117,7 +117,10 @@ ${rows.join('\n')}
 `
 }
 
-/** Answers by their Python names. Pages are `Page` there; OTLP answers are for exporters only. */
+/**
+ * Answers by their Python names. Pages are left out, because Python has `Page`; OTLP answers are left out, because
+ * only exporters read them.
+ */
 const ANSWERS: Readonly<Record<string, string>> = {
   DeleteRecordsByIdPayloadAnswer: 'ErasureAnswer',
   GetCheckpointsConsistencyAnswer: 'ConsistencyProof',
@@ -142,14 +145,14 @@ const ANSWERS: Readonly<Record<string, string>> = {
   PutLedgersByIdTilesBody: 'LedgerTiles',
 }
 
-/** Schemas within answers by their Python names, each with the path of one occurrence. */
+/** Schemas within answers, by their Python names. Each has the path of one occurrence. */
 const PARTS: Readonly<Record<string, string>> = {
   TypeSummary: 'GetTypesAnswer/properties/data/items',
   CheckpointPlace: 'GetCheckpointsAnswer/properties/data/items',
   RecordHistoryEntry: 'GetRecordsByIdEntriesAnswer/properties/data/items',
 }
 
-/** Members of unions, in their order. */
+/** Python names of the members of unions, in the union's order. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   LedgerEvent: ['Record', 'Signal', 'Batch', 'Erasure', 'Received', 'Statement', 'Checkpoint', 'Unknown'].map(
     (kind) => `${kind}Event`,
@@ -161,10 +164,10 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 type Definitions = Readonly<Record<string, Schema>>
-/** JSON Schema as it will be written. */
+/** JSON Schema in the form that is written. */
 type Written = Record<string, unknown>
 
-/** Returns the schemas of every answer and of everything that it contains, by name. */
+/** Returns the schemas of every answer, and of every schema that answers contain, by name. */
 export function answerSchemas(openApi: OpenApi): object {
   const definitions: Record<string, Schema> = { ...definitionsOf(openApi) }
   for (const [name, path] of Object.entries(PARTS)) definitions[name] = findSchema(definitions, path)
@@ -175,7 +178,7 @@ export function answerSchemas(openApi: OpenApi): object {
   return schemasOf(definitions, ANSWERS, [...wanted, 'ErasureAnswer', 'RateLimitAnswer'], open)
 }
 
-/** Values that a caller passes within a body, by their Python names, each with the path of one occurrence. */
+/** Values that a caller passes within a body, by their Python names. Each has the path of one occurrence. */
 const VALUES: Readonly<Record<string, string>> = {
   BatchItemParam: 'PostRecordsBatchBody/properties/records/items',
   BudgetParam: 'PutPeersByIdBudgetBody/properties/budget/anyOf/0',
@@ -190,10 +193,7 @@ const VALUES: Readonly<Record<string, string>> = {
   WebhookEventName: 'PostWebhooksBody/properties/events/items',
 }
 
-/**
- * Returns the schemas of these values, and of enums that a caller passes. They accept exactly what the server
- * accepts.
- */
+/** Returns the schemas of VALUES, and of enums that a caller passes. They accept exactly what the server accepts. */
 export function valueSchemas(openApi: OpenApi): object {
   const definitions: Record<string, Schema> = { ...definitionsOf(openApi) }
   for (const [name, path] of Object.entries(VALUES)) definitions[name] = findSchema(definitions, path)
@@ -202,7 +202,10 @@ export function valueSchemas(openApi: OpenApi): object {
   return schemasOf(definitions, renamed, [...Object.keys(VALUES), ...words], (schema) => schema)
 }
 
-/** Returns the wanted schemas and those that they refer to. Every object gets a name, from its path. */
+/**
+ * Returns the wanted schemas and the schemas that they refer to. Every object gets a name, which is made from its
+ * path.
+ */
 function schemasOf(
   definitions: Definitions,
   renamed: Readonly<Record<string, string>>,
@@ -248,7 +251,7 @@ function schemasOf(
   return { openapi: '3.1.0', info: { title: 'Tallystick', version: '1' }, paths: {}, components: { schemas } }
 }
 
-/** Adds an event of a type that this release does not know. */
+/** Adds a member for events of a type that this release does not know. */
 function withUnknown(union: Schema): Schema {
   const members = (union.oneOf ?? union.anyOf) as readonly Schema[]
   const [first] = members
@@ -256,14 +259,14 @@ function withUnknown(union: Schema): Schema {
   return { anyOf: [...members, unknown] } as Schema
 }
 
-/** Makes the secret required: a lost one is an error and no answer. */
+/** Makes the secret required. If the secret is missing, the client raises an error instead of returning the answer. */
 function withSecret({ properties, ...schema }: Schema): Schema {
   return { ...schema, properties: { ...properties, key: { type: 'string' } } } as Schema
 }
 
 /**
- * Accepts words and members of newer servers. The type of an event stays closed, because it selects the union's
- * member.
+ * Makes a schema accept enum values and members of newer servers. The type of an event stays closed, because it
+ * selects the union's member.
  */
 function open({ additionalProperties, ...schema }: Written, place: readonly string[]): Written {
   const { enum: words = schema['const'] === undefined ? [] : [schema['const']] } = schema

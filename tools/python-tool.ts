@@ -5,9 +5,10 @@ import { basename, join, resolve } from 'node:path'
 const CACHE_DIR = resolve(import.meta.dirname, '..', 'node_modules', '.cache')
 
 /**
- * Returns the path of a Python command. If it is missing, it is installed into a separate folder that git ignores,
- * with the versions of `requirementsFile`. Throws an error that says what is missing. `python`: interpreter that runs
- * the command; null: the one on the PATH, which always installs it.
+ * Returns the path of a Python command. If the command is missing, installs it into a separate folder that git
+ * ignores, with the versions of `requirementsFile`. Throws an error that says what is missing. `python`: the
+ * interpreter that runs the command; null: `python3` on the PATH. The installation itself always uses `python3` or
+ * its pip.
  */
 export function installPythonTool(
   command: string,
@@ -16,7 +17,7 @@ export function installPythonTool(
 ): string {
   const dir = join(CACHE_DIR, command)
   const requirements = readFileSync(requirementsFile, 'utf8')
-  // Written last, so that an interrupted installation is repeated.
+  // The copy of the requirements is written last, so that an interrupted installation is repeated.
   const madeFrom = join(dir, basename(requirementsFile))
   const path = join(dir, 'bin', command)
   if (existsSync(madeFrom) && readFileSync(madeFrom, 'utf8') === requirements) return path

@@ -1,9 +1,9 @@
 /*
  * npm run release -- VERSION [--dry-run]
  *
- * Makes a release. It writes the version into manifests, chart and pages, gives the changelog's unreleased section
- * its heading, commits and tags. Then it makes in dist/release: the packages (npm with the adapters, and Python), the
- * chart, the SBOM, the image (if there is an engine) and SHA256SUMS.
+ * Makes a release. It writes the version into manifests, chart and pages, turns the changelog's unreleased section
+ * into a section of that version, commits and tags. Then it makes in dist/release: the packages (npm with the
+ * adapters, and Python), the chart, the SBOM, the image (if there is a container engine) and SHA256SUMS.
  *
  * It pushes and publishes nothing. With --dry-run it works in a copy of this commit and leaves this folder unchanged.
  */
@@ -26,7 +26,7 @@ import { ROOT } from './bundle.ts'
 import { installGoTool } from './go-tool.ts'
 import { npm, packAdapters, packAll, packPython } from './pack.ts'
 
-/** Files with the version, each with the text before and after it. */
+/** Files that contain the version. Each has the texts before and after the version. */
 const VERSIONED: Readonly<Record<string, readonly [before: string, after: string]>> = {
   'package.json': ['"version": "', '"'],
   'sdk/package.json': ['"version": "', '"'],
@@ -99,7 +99,7 @@ function writeVersions(root: string): void {
   writeFileSync(join(root, 'package-lock.json'), `${JSON.stringify(lock, null, 2)}\n`)
 }
 
-/** Throws if the changelog has nothing about the release. */
+/** Gives the changelog's unreleased section its heading. Throws if that section is empty. */
 function writeChangelog(root: string): void {
   const text = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   const [, said = ''] = text.split(UNRELEASED)
@@ -111,7 +111,7 @@ function writeChangelog(root: string): void {
   )
 }
 
-/** Packs the chart under another name: Helm's name for it equals npm's name of the command line's package. */
+/** Packs the chart and renames the file, because Helm's name for it equals npm's name of the command line's package. */
 function makeChart(helm: string, root: string, dir: string): void {
   const made = mkdtempSync(join(tmpdir(), 'tallystick-chart-'))
   execFileSync(helm, ['package', join(root, 'helm/tallystick'), '--destination', made], { stdio: 'ignore' })

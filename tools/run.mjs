@@ -1,8 +1,8 @@
 // node tools/run.mjs SCRIPT.ts [arguments]
 //
 // Runs SCRIPT (a path in this project) with the Node that the project pins. It needs only a Node (`engines` of
-// package.json) and its npm: if node_modules is missing or differs from package-lock.json, the packages are installed
-// first. Plain JavaScript without dependencies, because nothing is installed yet.
+// package.json) and its npm: if node_modules is missing or differs from package-lock.json, it installs the packages
+// first. It is plain JavaScript without dependencies, because nothing may be installed yet.
 import { spawn } from 'node:child_process'
 import {
   existsSync,
@@ -22,14 +22,14 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const BIN = join(ROOT, 'node_modules', '.bin')
-/** Node's binary as a package for each platform: the lockfile has its digest, and no script downloads it. */
+/** Node's binary is a package for each platform. So the lockfile has its digest, and no script downloads it. */
 const NODE_PACKAGE = `node_modules/node-${process.platform}-${process.arch}`
 const PINNED_NODE = join(ROOT, NODE_PACKAGE, 'bin', 'node')
 const LOCK = join(ROOT, '.install-lock')
-/** The holder touches its lock this often. A lock that is older than the maximum is dead. */
+/** The process that holds the lock touches it this often. A lock that is older than LOCK_AGE_MS_MAX is dead. */
 const LOCK_TOUCH_MS = 2_000
 const LOCK_AGE_MS_MAX = 10_000
-/** After this time a lock is dead even if its pid exists: the pid may belong to another process. */
+/** After this time a lock is dead even if its pid exists, because the pid may belong to another process. */
 const NPM_MS_MAX = 15 * 60_000
 
 class Failure extends Error {}
@@ -59,9 +59,9 @@ async function main([script, ...args]) {
 /**
  * Compares the installed packages with the lockfile.
  *
- * npm writes node_modules/.package-lock.json when an install is complete. A package that is missing there must be
- * optional (another platform's binaries), and all others must match. Additional packages count as a difference: a
- * binary of an older lockfile would otherwise stay in use.
+ * npm writes node_modules/.package-lock.json when an install is complete. A package that is missing in that file must
+ * be optional (another platform's binaries), and all others must match. Additional packages count as a difference,
+ * because a binary of an older lockfile would otherwise stay in use.
  */
 function isInstalled(withDev) {
   const wanted = readPackages(join(ROOT, 'package-lock.json'))
@@ -78,7 +78,7 @@ function isInstalled(withDev) {
   )
 }
 
-/** Reads `engines` of package.json, which has the form >=20.12. */
+/** Returns the lowest supported Node, from `engines` of package.json, which has the form >=20.12. */
 function lowestNode() {
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).engines.node.replace('>=', '')
 }
@@ -114,8 +114,8 @@ async function install(withDev) {
 }
 
 /**
- * Links the pinned Node for `npx`. npm 10 removes its own link together with those of other platforms' binaries,
- * which have the same name.
+ * Links the pinned Node, so that `npx` finds it. npm 10 removes its own link when it removes those of other
+ * platforms' binaries, which have the same name.
  */
 function linkNode() {
   const link = join(BIN, 'node')
@@ -123,13 +123,14 @@ function linkNode() {
   try {
     symlinkSync(relative(BIN, PINNED_NODE), link)
   } catch {
-    // Another start was first, or this folder is not writable. Our child process has the binary's folder in its PATH.
+    // Another start made the link first, or this folder is not writable. Our child process works without the link:
+    // the binary's folder is in its PATH.
   }
 }
 
 /**
- * Throws if there is no suitable Node. The lockfile has binaries for some platforms only, and `--omit=optional`
- * leaves them out.
+ * Throws if there is no suitable Node. That happens because the lockfile has binaries for some platforms only, and
+ * `--omit=optional` leaves them out.
  */
 function requireNode() {
   if (existsSync(PINNED_NODE) || isGoodEnough(process.versions.node)) return
@@ -144,24 +145,24 @@ function requireNode() {
 }
 
 /**
- * Returns true for a Node of the pinned major version that is not older. It is used if the pinned binary cannot run,
- * for example with musl.
+ * Returns true for a Node of the pinned major version that is not older than the pinned one. Such a Node is used if
+ * the pinned binary cannot run, for example with musl.
  */
 function isGoodEnough(version) {
   const pinned = pinnedVersion()
   return version.split('.')[0] === pinned.split('.')[0] && !isOlder(version, pinned)
 }
 
-/** All platforms have the same version. */
+/** Returns the pinned version of Node, which is the same for all platforms. */
 function pinnedVersion() {
   const packages = Object.entries(readPackages(join(ROOT, 'package-lock.json')) ?? {})
   const [, pinned] = packages.find(([path]) => /^node_modules\/node-(linux|darwin)-/.test(path)) ?? []
   return pinned?.version ?? '24.21.0'
 }
 
-/** Resolves with npm's output, whatever its exit code. */
+/** Runs npm. Resolves with its output, whatever its exit code is. */
 function npm(args) {
-  // The npm that started us, otherwise the one on the PATH.
+  // Uses the npm that started this process; without one, the npm on the PATH.
   const self = process.env.npm_execpath
   const [command, before] = self && /npm-cli\.c?js$/.test(self) ? [process.execPath, [self]] : ['npm', []]
   return new Promise((done, reject) => {
@@ -172,7 +173,8 @@ function npm(args) {
     const stopForwarding = forwardSignals(child, () => {
       interrupted = true
     })
-    // npm's pid: if we are killed, another start waits for npm, which may outlive us.
+    // The lock contains npm's pid: npm may outlive this process if this process is killed, and another start must
+    // then wait for npm.
     if (child.pid) writeFileSync(LOCK, `${child.pid}\n`)
     child.on('error', (error) => done({ code: 1, output: `npm cannot be started: ${error.message}` }))
     child.on('close', (code) => {
@@ -203,7 +205,10 @@ function notWritable() {
   return `this user may not write to ${ROOT}; run \`npm ci\` there once as its owner, and start again`
 }
 
-/** Runs one install at a time in this folder. After waiting, `work` must check again whether it is needed. */
+/**
+ * Runs `work` while no other install runs in this folder. After a wait, `work` must check again whether the install
+ * is needed.
+ */
 async function withLock(work) {
   let notice = () => console.error('tallystick: another start is installing the dependencies; waiting for it')
   while (!takeLock()) {
@@ -236,17 +241,17 @@ function takeLock() {
   }
 }
 
-/** Removes a lock whose holder was killed. It is renamed first, so that only one waiting process removes it. */
+/** Removes a lock whose process was killed. The lock is renamed first, so that only one waiting process removes it. */
 function dropDeadLock() {
   const dead = `${LOCK}.${process.pid}`
   try {
     if (!isDead(LOCK)) return
     renameSync(LOCK, dead)
-    // Another process has removed the dead lock and taken a new one in between: restore it.
+    // Another process has removed the dead lock and taken a new one meanwhile. So the new lock is restored.
     if (!isDead(dead)) linkSync(dead, LOCK)
     rmSync(dead)
   } catch {
-    // Removed or taken: the next round finds out.
+    // Another process has removed or taken the lock. The next round reads it again.
   }
 }
 
@@ -297,7 +302,8 @@ function advice(error) {
 }
 
 /**
- * Passes signals on and waits. The script decides what a signal means (SIGHUP under nohup: nothing) and when it ends.
+ * Passes signals on to the script and waits. The script decides what a signal means (SIGHUP under nohup: nothing) and
+ * when it ends.
  */
 function forwardSignals(child, onSignal = () => {}) {
   const handlers = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'].map((signal) => {
@@ -313,7 +319,7 @@ function forwardSignals(child, onSignal = () => {}) {
   }
 }
 
-/** Ends like the script, so that a shell sees the same. */
+/** Ends this process by the signal that ended the script, so that a shell sees the same. */
 function dieOf(signal) {
   process.exitCode = 128 + (constants.signals[signal] ?? 0)
   process.kill(process.pid, signal)

@@ -1,4 +1,4 @@
-/** Sections of the dump. Each is a query whose rows are its lines, sorted by names only. */
+/** Sections of the dump. Each is a query. The rows are the lines of the section, and they are sorted only by names. */
 export const SCHEMA_PARTS: readonly { readonly title: string; readonly sql: string }[] = [
   {
     title: 'Logins',
@@ -163,7 +163,7 @@ export const SCHEMA_PARTS: readonly { readonly title: string; readonly sql: stri
   },
 ].map(({ title, sql }) => ({ title, sql: withOurSchemas(sql) }))
 
-/** Adds the schemas that the migrations made: all but those of Postgres and pg-boss. */
+/** Adds the list of schemas that the migrations made: all schemas except those of Postgres and pg-boss. */
 function withOurSchemas(sql: string): string {
   return `with ours as (
     select oid from pg_namespace where nspname !~ '^(pg_|(information_schema|tallystick_jobs)$)'

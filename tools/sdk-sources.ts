@@ -4,7 +4,7 @@ import { builtInTypes } from './built-in-types.ts'
 import { MADE_BY, type OpenApi, type Operation, operationsOf } from './open-api.ts'
 import { apiTypes } from './sdk-types.ts'
 
-/* Generates TypeScript from /openapi.json and the table of errors, so that the SDK repeats nothing by hand. */
+/* Generates TypeScript from /openapi.json and the table of errors, so that the SDK's sources repeat nothing by hand. */
 
 export async function sdkSources(openApi: OpenApi): Promise<Record<string, string>> {
   return {
@@ -18,7 +18,7 @@ export type BuiltInTypes = ${builtInTypes([...BUILT_IN_TYPES.values()])}
   }
 }
 
-/** Writes without Idempotency-Key that have the same effect when repeated. */
+/** Writing operations without Idempotency-Key that have the same effect when they are repeated. */
 const REPEATABLE = [
   'postTypesPreview',
   'postRetentionPreview',
@@ -27,9 +27,9 @@ const REPEATABLE = [
   'postLedgersByIdFreeze',
   'postLedgersByIdUnfreeze',
   'postAudits',
-  // The same statement is registered once.
+  // Repeatable, because the same statement is registered only once.
   'postEntries',
-  // An equal webhook is refused, and the refusal names the first one.
+  // Repeatable, because an equal webhook is refused, and the refusal names the first one.
   'postWebhooks',
   'patchWebhooksById',
   'postWebhooksByIdPause',

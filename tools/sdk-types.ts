@@ -8,7 +8,7 @@ import {
   type Schema,
 } from './open-api.ts'
 
-/** Names that mean something else in TypeScript, or too little outside a URL. */
+/** Names that are changed, because they mean something else in TypeScript, or too little outside a URL. */
 const RENAMED: Readonly<Record<string, string>> = {
   Record: 'LedgerRecord',
   Key: 'ApiKey',
@@ -17,8 +17,8 @@ const RENAMED: Readonly<Record<string, string>> = {
 const nameOf = (component: string) => RENAMED[component] ?? component
 
 /**
- * Names of schemas that occur in several answers without being a component of /openapi.json, each with the path of
- * one occurrence.
+ * Names for schemas that occur in several answers and are not components of /openapi.json. Each has the path of one
+ * occurrence.
  */
 const NAMED: Readonly<Record<string, string>> = {
   Scope: 'ApiKey/properties/scopes/items',
@@ -35,7 +35,7 @@ const NAMED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Generates types of every component, and of each operation's JSON input and answer: `PostRecordsBody`,
+ * Generates types for every component, and for the JSON input and answer of each operation: `PostRecordsBody`,
  * `GetRecordsQuery`, `PostRecordsAnswer`.
  */
 export async function apiTypes(openApi: OpenApi): Promise<string> {
@@ -56,7 +56,7 @@ export async function apiTypes(openApi: OpenApi): Promise<string> {
   return allowUndefined(tidy(text))
 }
 
-/** Returns the same as schemas, by name. A reference to one is a `tsType`. */
+/** Returns the definitions of `apiTypes` as schemas, by name. A reference to a definition is a `tsType`. */
 export function definitionsOf(openApi: OpenApi): Record<string, Schema> {
   return shareNames(prepare(collectDefinitions(openApi)) as Record<string, Schema>)
 }
@@ -76,7 +76,7 @@ function collectDefinitions(openApi: OpenApi): Record<string, Schema> {
   return definitions
 }
 
-/** Returns the JSON schema of the first successful status that has one. */
+/** Returns the JSON schema of the first successful status that has a JSON schema. */
 function answerOf({ responses }: Operation): Schema | null {
   const contents = Object.entries(responses).filter(([status]) => status.startsWith('2'))
   return contents.map(([, { content }]) => content?.['application/json']?.schema).find(Boolean) ?? null
@@ -96,12 +96,12 @@ function querySchema(parameters: readonly Parameter[]): Schema {
   } as Schema
 }
 
-/** Returns true for a text of digits: URLs contain text, but callers pass a number. */
+/** Returns true for a text of digits. A URL contains text, but callers pass a number. */
 function isNumber({ pattern }: Schema): boolean {
   return pattern !== undefined && new RegExp(pattern).test('7') && !new RegExp(pattern).test('a')
 }
 
-/** Replaces references by names, and removes rules that TypeScript cannot express and comments would only repeat. */
+/** Replaces references by names. Removes rules that TypeScript cannot express and that comments would only repeat. */
 function prepare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(prepare)
   if (value === null || typeof value !== 'object') return value
@@ -125,7 +125,7 @@ const UNSAID = new Set([
   'examples',
 ])
 
-/** Gives a repeated schema one name. Schemas are equal if only their descriptions differ. */
+/** Gives a repeated schema one name. Schemas are equal if they differ only in their descriptions. */
 function shareNames(definitions: Record<string, Schema>): Record<string, Schema> {
   const names = new Map<string, string>()
   const shared: Record<string, Schema> = {}
@@ -146,7 +146,7 @@ function shareNames(definitions: Record<string, Schema>): Record<string, Schema>
   }
   for (const [name, schema] of Object.entries(definitions)) {
     shared[name] = share(schema) as Schema
-    // An alias keeps the name of what it refers to.
+    // An alias is skipped, because the definition that it refers to has the name.
     if (schema.tsType === undefined && !names.has(meaningOf(schema))) names.set(meaningOf(schema), name)
   }
   return shared
@@ -165,7 +165,7 @@ export function findSchema(definitions: Record<string, Schema>, path: string): S
   return found
 }
 
-/** Removes the compiler's remarks, which are useless here. */
+/** Removes the remarks that the compiler adds, because they are useless here. */
 function tidy(text: string): string {
   return text
     .replaceAll(/ *\/\*\*\n(?: *\*\n)? *\* This interface was referenced by[^/]*\*\/\n/g, '')
@@ -175,8 +175,8 @@ function tidy(text: string): string {
 
 /**
  * Makes optional members accept undefined, so that a caller can pass on a missing value, also under
- * `exactOptionalPropertyTypes`. The compiler has no option for it. Its output is formatted, so a member ends before
- * the next line that is neither indented more nor closes it.
+ * `exactOptionalPropertyTypes`. The compiler has no option for this. Its output is formatted. A member therefore ends
+ * before the next line that is not indented more and does not close the member.
  */
 function allowUndefined(text: string): string {
   const lines = text.split('\n')

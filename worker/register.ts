@@ -69,7 +69,7 @@ import { makeWebhookUpkeep } from '../src/outside/webhooks/upkeep.ts'
 import { parseId } from '../src/proof/ids.ts'
 import { type JobOutcome, type QueueWork, queueWork } from './work-queues.ts'
 
-/** Background work in rounds, one row each. */
+/** Registers background work that runs in rounds, one row each. */
 export function registerFollowers(
   deps: PublishDeps &
     ErasureDeps &
@@ -82,7 +82,7 @@ export function registerFollowers(
     ExpireDeps &
     FollowUrgentDeps &
     CheckCursorsDeps & {
-      /** Wake this process' senders. Other processes poll once a second. */
+      /** Wakes the senders of this process. Other processes poll once a second. */
       readonly wakeDelivery: () => void
       readonly wakeDrain: () => void
       readonly restored: RestoredLedgers
@@ -91,7 +91,7 @@ export function registerFollowers(
       /** null: all content stays in Postgres. */
       readonly release: ReleaseDeps | null
       readonly witnesses: readonly WitnessSender[]
-      /** Wake the followers of completions and of ledgers with a settlement waiting. */
+      /** Wakes the follower of completions, and the follower of ledgers with a waiting settlement. */
       readonly completionsWaker: Waker
       readonly urgentWaker: Waker
     },
@@ -105,7 +105,8 @@ export function registerFollowers(
       step: () => sweepRetention(deps),
     },
     { name: 'erasures', everyMs: ERASURE_EVERY_MS, step: makeErasureRound(deps) },
-    // While a database is restored it is unreachable, and servers write to it as soon as it is back.
+    // Its pause after a failure is short. A database that is being restored is unreachable, and servers write to it
+    // as soon as it is back.
     {
       name: 'restored-ledgers',
       everyMs: RESTORED_EVERY_MS,
@@ -170,8 +171,8 @@ export function registerFollowers(
 }
 
 /**
- * The share of `archive` and `release` is one of CPU: time spent waiting for a bucket, or for a core of a busy
- * machine, takes nothing from other work.
+ * Makes the followers `archive` and `release`. Their share is one of CPU: time in which they wait for a bucket, or
+ * for a core of a busy machine, takes nothing from other work.
  */
 function archiveFollowers(archive: ArchiveDeps | null): Follower[] {
   if (archive === null) return []
@@ -199,7 +200,7 @@ function releaseFollowers(release: ReleaseDeps | null): Follower[] {
   ]
 }
 
-/** Background work in jobs, one row each. src/db/jobs/queues.ts says how jobs are retried. */
+/** Registers background work that runs in jobs, one row each. src/db/jobs/queues.ts says how jobs are retried. */
 export function registerQueues(
   deps: AuditDeps &
     ScheduleAuditsDeps &
@@ -253,7 +254,10 @@ export function registerQueues(
   ]
 }
 
-/** A refused completion is given up at once: a retry does not change what is stored. */
+/**
+ * Converts a result to a job's outcome. A refused completion is given up at once, because a retry does not change the
+ * stored data.
+ */
 function outcomeOf(result: VerificationResult): JobOutcome {
   if (result.status === 'done') return { status: 'completed' }
   return { status: result.status === 'failed' ? 'failed' : 'deadletter', error: result.error }

@@ -7,11 +7,11 @@ import type { Uuid } from '../src/proof/ids.ts'
 import type { JobOutcome, QueueWork } from './work-queues.ts'
 
 /*
- * Spans of background work: one for each batch of jobs, and one for each round that did something or failed. Idle
- * rounds have none: there are fifty a second.
+ * Spans of background work: one for each batch of jobs, and one for each round that did work or failed. Idle rounds
+ * have no span, because there are fifty of them a second.
  */
 
-/** Callbacks that a round calls when it does something. */
+/** Callbacks that a round calls when it does work. */
 type RoundCallbacks = {
   readonly observeCheckpoint: (ledgerId: Uuid) => void
   readonly observeErasure: (documents: number) => void
@@ -59,7 +59,7 @@ export function traceFollowers<Deps extends RoundCallbacks>(
   }))
 }
 
-/** The span of an idle round is never ended, and so never sent. */
+/** Runs a round in a span. The span of an idle round is never ended, so it is never sent. */
 async function traceRound(tracing: Tracing, { name, step }: Follower, busy: WeakSet<Span>): Promise<boolean> {
   const attributes = { 'tallystick.follower': name }
   const span = tracing.start(`round ${name}`, { kind: 'internal', parent: null, attributes })
@@ -126,7 +126,7 @@ function countFailed(outcomes: readonly JobOutcome[]): number {
   return outcomes.filter(({ status }) => status !== 'completed').length
 }
 
-/** The message is left out: it may contain text of a client. */
+/** Returns the error's name. The message is left out, because it may contain text of a client. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown'
 }

@@ -11,11 +11,11 @@ import { JOB_POLL_SECONDS } from '../src/followers/limits.ts'
 
 export type QueueWork<Q extends QueueName = QueueName> = {
   readonly queue: Q
-  /** Schedule that enqueues a job, in UTC. Absent: none. */
+  /** Schedule that enqueues a job, in UTC. Absent: the queue has no schedule. */
   readonly cron?: string
 } & ((Concurrency & (SingleWork<Q> | BatchWork<Q>)) | SlotWork<Q>)
 
-/** Number of jobs, or batches, at a time. */
+/** Number of jobs, or of batches, at a time. */
 type Concurrency = { readonly concurrency: number }
 
 type SingleWork<Q extends QueueName> = {
@@ -23,7 +23,8 @@ type SingleWork<Q extends QueueName> = {
 }
 
 /**
- * For many small jobs. `handleBatch` returns one outcome for each job, in order. If it throws, all jobs have failed.
+ * For many small jobs. `handleBatch` returns one outcome for each job, in order. If it throws, all jobs of the batch
+ * have failed.
  */
 type BatchWork<Q extends QueueName> = {
   readonly batchSize: number
@@ -31,8 +32,8 @@ type BatchWork<Q extends QueueName> = {
 }
 
 /**
- * For jobs that mostly wait: hundreds at a time, each ended by itself. (As many of pg-boss's workers would each poll
- * every second.) A job that throws has ended; the process that enqueued it makes a new one if needed.
+ * For jobs that mostly wait. Hundreds run at a time, and each ends separately. (As many workers of pg-boss would each
+ * poll every second.) A job that throws has ended; the process that enqueued it makes a new job if needed.
  */
 type SlotWork<Q extends QueueName> = {
   readonly slots: number
@@ -49,7 +50,8 @@ type JobObservers = { readonly log: Logger; readonly observe: JobObserver }
 type HandledJob = { readonly id: string; readonly signal: AbortSignal }
 
 /**
- * Time for running jobs when the worker stops, less than a process has. Unfinished ones are taken up again elsewhere.
+ * Time for running jobs when the worker stops. It is less than the process gets. Unfinished jobs are handled again by
+ * another worker.
  */
 const STOP_MS_MAX = 10_000
 const ERROR_EVERY_MS = 30_000
@@ -78,7 +80,7 @@ export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<
     await boss.start()
   } catch (error) {
     await close()
-    // `migrate` creates what pg-boss lacks.
+    // pg-boss lacks tables or columns, and `migrate` creates them.
     throw error instanceof Error && error.message.startsWith('pg-boss')
       ? new SchemaBehindError(error.message)
       : error
@@ -86,7 +88,10 @@ export async function openQueues(database: DatabaseOrUrl, log: Logger): Promise<
   return { boss, pool, close }
 }
 
-/** Logs at most once in ERROR_EVERY_MS: without a database every queue reports an error every second. */
+/**
+ * Wraps a log function so that it logs at most once in ERROR_EVERY_MS. Without a database every queue reports an
+ * error every second.
+ */
 function sparingly(say: (error: Error) => void): (error: Error) => void {
   let quietUntilMs = 0
   return (error) => {
@@ -122,8 +127,8 @@ export async function workQueues(
 }
 
 /**
- * Works on a queue until `signal` aborts; running jobs are then ended by their handler. Returns a function that wakes
- * it.
+ * Works on a queue until `signal` aborts; the handlers then end their running jobs. Returns a function that wakes the
+ * queue's work.
  */
 function workInSlots(
   boss: PgBoss,
@@ -147,9 +152,9 @@ function workInSlots(
     wake()
   }
   const round = async () => {
-    // Deleted, not completed: nobody reads the jobs any more, and a completed one would be read and written again to
-    // be deleted. If the deletion fails, the next round repeats it. Otherwise each job would run again when its time
-    // is over.
+    // The jobs are deleted, not completed: nobody reads them any more, and a completed job would be read and written
+    // again to be deleted. If the deletion fails, the next round repeats it, because otherwise each job would run
+    // again when its time is over.
     const ended = [...done]
     if (ended.length > 0) await boss.deleteJob(queue, ended)
     done = done.slice(ended.length)
@@ -188,7 +193,7 @@ function workOneByOne(
   )
 }
 
-/** After a full batch the next one starts without a pause. */
+/** Works on a queue in batches. After a full batch the next one starts without a pause. */
 function workInBatches(
   boss: PgBoss,
   row: QueueWork & Concurrency & BatchWork<QueueName>,
@@ -240,7 +245,7 @@ function resultOf(job: JobWithMetadata<unknown>, { status }: JobOutcome): JobEnd
   return status === 'deadletter' ? 'dead' : failureOf(job)
 }
 
-/** After the last attempt pg-boss moves a job to the dead letters. */
+/** Returns the outcome of a failed job. After its last attempt the job becomes a dead letter. */
 function failureOf({ retryCount, retryLimit }: JobWithMetadata<unknown>): JobEnd {
   return retryCount < retryLimit ? 'failed' : 'dead'
 }
@@ -249,7 +254,10 @@ function attemptOf({ retryCount, retryLimit }: JobWithMetadata<unknown>): string
   return `${retryCount + 1} of ${retryLimit + 1}`
 }
 
-/** Handles a job. If it throws, pg-boss retries it by the queue's rules; in the end it becomes a dead letter. */
+/**
+ * Handles a job. If the handler throws, pg-boss retries the job by the queue's rules; after the last attempt it
+ * becomes a dead letter.
+ */
 async function handleJob(
   { queue, handle }: QueueWork & SingleWork<QueueName>,
   job: JobWithMetadata<unknown>,

@@ -12,18 +12,18 @@ import { parseJsonText, withoutBom } from '../../src/proof/json/json-text.ts'
 import { TRACEPARENT } from '../../src/proof/statement/traceparent.ts'
 import { MESSAGE_DEPTH_MAX, MESSAGE_EXACT_CHARS_MAX } from './limits.ts'
 
-/** JSON text from a foreign program. */
+/** JSON text that another program wrote. */
 export type Message = {
   readonly text: string
   readonly value: unknown
   /**
-   * null: parsing loses nothing. Otherwise the reason why it does: a duplicate name, or a number that a double
-   * changes.
+   * null: parsing loses nothing. Otherwise the reason why parsing loses a part: a duplicate name, or a number that a
+   * double changes.
    */
   readonly inexact: string | null
 }
 
-/** Parses a JSON text, which may begin with a byte order mark. null: the text is not JSON. */
+/** Parses a JSON text, which may begin with a byte order mark. Returns null if the text is not JSON. */
 export function readMessage(written: string): Message | null {
   const text = withoutBom(written)
   if (text.length > MESSAGE_EXACT_CHARS_MAX) return parseInexact(text, 'it is too long to be parsed')
@@ -44,8 +44,8 @@ function parseInexact(text: string, inexact: string): Message | null {
 }
 
 /**
- * Returns the record members for a value of a message. If parsing loses a part of the value, or the value is too deep
- * or too large for a form, the digest covers its JSON text. Parsing never changes a string.
+ * Returns the record members for a value of a message. If parsing loses a part of the value, or if the value is too
+ * deep or too large, the digest covers the JSON text of the value. Parsing never changes a string.
  */
 export function contentAt(
   name: 'arguments' | 'result',
@@ -79,7 +79,7 @@ function isExact({ inexact }: Message, found: unknown): boolean {
   return inexact === null || found === undefined
 }
 
-/** Returns the messages of a list, each with its part of the text. */
+/** Returns the messages of a list, each with its own range of the text. */
 export function elementsOf({ text, value, inexact }: Message): Message[] {
   let at = skipSpace(text, 0)
   return (value as readonly unknown[]).map((each) => {
@@ -100,8 +100,8 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Returns the JSON text of the value at the path. Of equal names the last one counts, as in JSON.parse. The text must
- * be JSON and contain the value.
+ * Returns the JSON text of the value at the path. If a name occurs twice, the last one counts, as in JSON.parse. The
+ * text must be JSON and contain the value.
  */
 function textAt(text: string, path: readonly string[]): string {
   let from = skipSpace(text, 0)
@@ -137,7 +137,7 @@ function* membersOf(text: string, from: number): Generator<{ name: unknown; from
 
 /**
  * Returns whether one of these members occurs twice in the object at the path, or a name of the path occurs twice
- * above it. JSON parsers differ in which one they use.
+ * above it. In these cases JSON parsers differ in which member they use.
  */
 export function hasTwice(message: Message, path: readonly string[], names: readonly string[]): boolean {
   if (message.inexact === null) return false

@@ -56,7 +56,10 @@ async function runAudit(client: Tallystick, io: Io): Promise<Audit> {
   }
 }
 
-/** A failed audit proves nothing about the ledger, so it exits with `unavailable`. */
+/**
+ * Returns the exit code of an audit. A failed audit exits with `unavailable`, because it proves nothing about the
+ * ledger.
+ */
 function exitOf({ state, ok }: Audit): ExitCode {
   if (state === 'failed') return EXIT.unavailable
   return ok === false ? EXIT.refused : EXIT.ok

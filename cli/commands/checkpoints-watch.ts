@@ -91,8 +91,9 @@ async function poll(
 }
 
 /**
- * Throws SourceError `unavailable`, so that the watch continues: the server counts cosignatures of any witness, and
- * the next checkpoint may have enough of these.
+ * Throws SourceError `unavailable` if the note lacks cosignatures of the required witnesses. The watch then
+ * continues: the server counts cosignatures of any witness, and the next checkpoint may have enough of the required
+ * ones.
  */
 async function requireWitnesses(note: string, policy: WitnessPolicy): Promise<void> {
   const { cosigned } = countCosignatures(parseNote(note), policy, await loadProviders())
@@ -103,7 +104,10 @@ async function requireWitnesses(note: string, policy: WitnessPolicy): Promise<vo
   )
 }
 
-/** Returns a function that reads consistency proofs. Throws if the server gives no proof, because a fork has none. */
+/**
+ * Returns a function that fetches consistency proofs. It throws if the server gives no proof, because a forked ledger
+ * has no proof.
+ */
 function makeProve(client: Tallystick, path: string): Prove {
   return (from, to) =>
     client.checkpoints.consistency(from, to).catch((error: Error) => {

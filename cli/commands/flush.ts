@@ -72,7 +72,7 @@ async function flushNow(options: SenderOptions, timeoutMs: number, io: Io): Prom
   return EXIT.unavailable
 }
 
-/** Retries while another process sends, which may release the spool soon. */
+/** Sends the records. While another process sends, it tries again, because that process may release the spool soon. */
 async function sendWhenFree(options: SenderOptions, signal: AbortSignal): Promise<SendResult> {
   for (;;) {
     try {

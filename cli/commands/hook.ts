@@ -109,8 +109,8 @@ async function readEvent(io: Io) {
 }
 
 /**
- * Reads standard input. Reads synchronously if possible, because loading a stream takes longer than the hook itself.
- * A non-blocking pipe needs the stream.
+ * Reads standard input. It reads synchronously if possible, because loading a stream takes longer than the hook
+ * itself. A non-blocking pipe needs the stream.
  */
 async function readAll(io: Io): Promise<Buffer> {
   const pieces: Buffer[] = []
@@ -119,7 +119,10 @@ async function readAll(io: Io): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-/** Reads standard input synchronously. Returns false if the pipe does not block, after some pieces perhaps. */
+/**
+ * Reads standard input synchronously. Returns false if the pipe does not block; some pieces may have been read by
+ * then.
+ */
 function readNow(pieces: Buffer[]): boolean {
   try {
     for (;;) {
@@ -131,7 +134,7 @@ function readNow(pieces: Buffer[]): boolean {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EAGAIN') return false
-    if (code === 'EOF') return true // Windows reports the end like this
+    if (code === 'EOF') return true // Windows reports the end of input by this code
     throw error
   }
 }
@@ -172,8 +175,8 @@ async function putRecord(
 }
 
 /**
- * Runs `tallystick hook` as this process. With `--fail-closed` wrong arguments deny too, because agents treat every
- * other exit code as permission.
+ * Runs `tallystick hook` as this process. With `--fail-closed`, wrong arguments also deny the action, because agents
+ * treat every other exit code as permission.
  */
 export async function runHook(args: readonly string[]): Promise<ExitCode> {
   try {

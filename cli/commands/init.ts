@@ -82,8 +82,8 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
 }
 
 /**
- * Returns the server and the key. Credentials of `npm start` come before those stored by an earlier `init`: users run
- * `init` again to change them.
+ * Returns the server and the key. Credentials of `npm start` take precedence over those stored by an earlier `init`,
+ * because users run `init` again to change them.
  */
 async function chooseServer(
   values: Values,
@@ -107,8 +107,8 @@ async function chooseServer(
 }
 
 /**
- * Pins the ledger's first key. null: the API key may not read the chain. Throws RefusedError if another first key is
- * pinned.
+ * Pins the ledger's first key. Returns null if the API key may not read the chain. Throws RefusedError if another
+ * first key is pinned.
  */
 async function pinFirstKey(client: Tallystick, about: GetLedgerAnswer): Promise<string | null> {
   if (!about.key.scopes.includes('audit:read')) return null

@@ -41,7 +41,7 @@ export const keysCreate = defineCommand({
     const client = await connect(values)
     const made = await client.keys.create({
       name,
-      // The server checks the scopes: a newer one may have more than this tool knows.
+      // The server checks the scopes, because a newer server may have scopes that this tool does not know.
       scopes: values.scopes.split(',') as ApiKey['scopes'],
       agent: values.agent === undefined ? undefined : (await findAgent(client, values.agent)).id,
       expiresAt: values['expires-at'],

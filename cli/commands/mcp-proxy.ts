@@ -67,7 +67,8 @@ export const mcpProxy = defineCommand({
   async run(values, command, io) {
     const open = openerOf(values, command)
     const seconds = parseCount(values.timeout, '--timeout', { max: FAIL_CLOSED_SECONDS_MAX })
-    // Fail at once, because clients show that to their users. Without a key nothing would ever be sent.
+    // Throws at once if there is no key, because without a key nothing would ever be sent. Clients show the error to
+    // their users.
     const { apiKey } = await findConnection(values)
     const directory = values.spool ?? environment.outboxDirectory()
     const say = (message: string) => void io.stderr.write(`tallystick: ${plain(message)}\n`)
@@ -139,14 +140,14 @@ function addressOf(upstream: string): string {
 }
 
 /**
- * Parses `NAME: VALUE`. `$NAME` in the value is replaced by an environment variable, for values that no process list
- * should show.
+ * Parses `NAME: VALUE`. `$NAME` in the value is replaced by an environment variable, so that secret values do not
+ * appear in process lists.
  */
 function parseHeader(text: string): [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): *(.*)$/.exec(text) ?? []
   if (name === undefined || value === undefined)
     throw new UsageError("--header takes NAME: VALUE, such as 'Authorization: Bearer $TOKEN'")
-  // Other content headers would make the server read another message than the recorded one.
+  // Other content headers are refused: they would make the server read another message than the recorded one.
   if (/^(content|transfer)-/i.test(name))
     throw new UsageError(`--header ${name}: the proxy sends the body unchanged, as JSON in UTF-8`)
   return [
@@ -159,7 +160,7 @@ function parseHeader(text: string): [string, string] {
   ]
 }
 
-/** Returns the options for the background process that sends the rest. */
+/** Returns the options for the background process that sends the remaining records. */
 function connectionArgs(values: Values): string[] {
   return Object.keys(CONNECTION_OPTIONS).flatMap((name) => {
     const value = values[name as keyof typeof CONNECTION_OPTIONS]

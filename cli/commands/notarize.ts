@@ -72,7 +72,10 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
 
 const WITHOUT_NDJSON = ['items', 'batch'] as const
 const WITH_NDJSON_NOT = ['payload', 'json'] as const
-/** Options that are members of an item: all of `RECORD_OPTIONS` except the request's idempotency key. */
+/**
+ * Options that can't be combined with items, because they are members of an item: all of `RECORD_OPTIONS` except the
+ * request's idempotency key.
+ */
 const WITH_ITEMS_NOT = (Object.keys(RECORD_OPTIONS) as (keyof typeof RECORD_OPTIONS)[]).filter(
   (name) => name !== 'idempotency-key',
 )
@@ -92,8 +95,8 @@ function refuseMixture(values: Values, files: readonly string[]): void {
 }
 
 /**
- * Notarizes one file after another. Prints each record at once, so that a later failure leaves no doubt about the
- * earlier ones.
+ * Notarizes one file after another. Prints each record at once, so that after a failure it is clear which files were
+ * notarized.
  */
 async function notarizeEach(values: Values, files: readonly string[], io: Io): Promise<void> {
   const { payload, 'idempotency-key': key } = values

@@ -144,8 +144,8 @@ the scope peers:manage. \`tallystick peers get\` shows how much is used.`,
 })
 
 /**
- * Parses the budget, or null for `--default`. Throws UsageError for half a budget, since the other half would be a
- * guess.
+ * Parses the budget. Returns null for `--default`. Throws UsageError if only one of the two numbers is given, because
+ * the other one would be a guess.
  */
 function parseBudget({ entries, bytes, default: isDefault }: ValuesOf<typeof BUDGET>) {
   if (isDefault && entries === undefined && bytes === undefined) return null
@@ -177,7 +177,7 @@ type Change = {
   readonly isFinal?: boolean
 }
 
-/** Makes a command that changes a peering's state by an entry of the chain. */
+/** Makes a command that changes a peering's state. The change is an entry of the chain. */
 function peerChange({ name, does, codeExample, isFinal = false }: Change): Command {
   const yes = isFinal ? ' --yes' : ''
   return showItem({

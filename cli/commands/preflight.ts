@@ -57,7 +57,7 @@ export const preflight = defineCommand({
     if (replicaUrl !== undefined) parsePostgresUrl(replicaUrl, '--replica and TALLYSTICK_REPLICA_URL take')
     const options = parseOptions(values)
     const address = addressOf(databaseUrl)
-    // Loaded on demand, because it brings the Postgres client.
+    // Loaded on demand, because it imports the Postgres client.
     const { Database } = await import('../../src/db/connect/connection.ts')
     const { runPreflight } = await import('../preflight/preflight.ts')
     const database = asUsage(() => new Database(databaseUrl, environment.databaseOptions()))

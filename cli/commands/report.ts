@@ -77,7 +77,7 @@ export async function* formatRows(
   }[format]()
 }
 
-/** Throws RefusedError with the verifier's last line for a VerificationError, otherwise the error itself. */
+/** For a VerificationError, throws RefusedError with the verifier's last line. Throws any other error unchanged. */
 function refuse(error: unknown): never {
   if (!(error instanceof VerificationError)) throw error
   throw new RefusedError(formatReport({ seq: error.seq, code: error.code, reason: error.detail }))

@@ -67,22 +67,22 @@ export const statement = defineCommand({
           ? await client.entries.proof(seq, { size, cosignatures }, UNTIL_COVERED)
           : await client.records.proof(record, { seq, size, cosignatures }, UNTIL_COVERED)
       const found = await verifyProof(proof, { noteKey })
-      // Otherwise the server could choose what the exporter signs.
+      // Checks that the server returned the requested entry. Otherwise the server could choose what the exporter
+      // signs.
       if (seq == null ? found.subject !== record : found.seq !== seq)
         throw new SourceError(
           'not_a_ledger',
           `the server answered with the entry ${found.seq} about ${found.subject}, which was not requested`,
         )
       const { keys, ledger, entry } = proof
-      // Nothing is signed on the strength of a compromised key: only a verifier with an earlier checkpoint can judge
-      // its entries.
+      // Entries of a compromised key are not exported: only a verifier with an earlier checkpoint can judge them.
       const of = { keys, ledger: ledger.id }
       const text =
         signer === null
           ? utf8Decode(parseEnvelope(fromBase64(entry.envelope)).payload)
           : JSON.stringify(await toDsse(entry.envelope, { ...of, signer }))
       if (signer === null) await envelope(entry.envelope, of)
-      // A file gets exactly the signed bytes, without a newline.
+      // A file gets exactly the signed bytes, without a newline at the end.
       await output.save([output.stream === null ? text : textLine(text, output)])
       return EXIT.ok
     })

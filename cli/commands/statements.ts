@@ -67,8 +67,8 @@ export const statementsGet = defineCommand({
 })
 
 /**
- * Shows a statement. With `--out` also writes it with its receipt. If that goes to standard output, the statement is
- * not shown.
+ * Shows a statement. With `--out` it also writes the statement with its receipt. If `--out` is standard output, the
+ * statement is not shown.
  */
 async function showAndSave(
   values: ValuesOf<typeof OPTIONS>,
@@ -130,7 +130,7 @@ A key may have a "kid", as in the issuer's statements (hex). Default: the thumbp
     `statements policy | jq '{issuers, contentTypes}' | tallystick statements set-policy -`,
   ],
   parse: async (_, path, io) =>
-    // The server checks the policy, and reports where it is wrong.
+    // The server checks the policy, and its error says which part is wrong.
     (await readObject(path, io)) as unknown as RegistrationPolicy,
   request: (client, _, policy) => client.statements.setPolicy(policy),
 })

@@ -60,7 +60,7 @@ async function readDocument(given: string | undefined, option: string, io: Io) {
   return given === undefined ? undefined : readJsonArgument(given, option, io)
 }
 
-/** Reads a definition. The server checks it, and reports where it is wrong. */
+/** Reads a definition. The server checks the definition, and its error says which part is wrong. */
 async function readDefinition(file: string, io: Io): Promise<PostTypesBody> {
   return (await readObject(file, io)) as unknown as PostTypesBody
 }

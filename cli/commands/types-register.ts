@@ -28,7 +28,7 @@ export const typesRegister = defineCommand({
     if (files.length === 0) throw new UsageError('usage: tallystick types register FILE')
     const client = await connect(values)
     for (const file of files) {
-      // The server checks the definition, and reports where it is wrong.
+      // The server checks the definition, and its error says which part is wrong.
       const definition = (await readObject(file, io)) as unknown as PostTypesBody
       printItem(await client.types.register(definition), values.json, io.stdout)
     }

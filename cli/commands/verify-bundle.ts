@@ -101,7 +101,7 @@ function toFailure(error: unknown): Failure {
 }
 
 /**
- * Applies `--strict`: refuses results that depend on the bundle's own claims. Given witnesses replace a given
+ * Applies `--strict`: refuses results that depend on the bundle's own claims. Given witnesses can replace a given
  * checkpoint.
  */
 function strictly(report: BundleReport | Failure, policy: WitnessPolicy | undefined): BundleReport | Failure {
@@ -134,7 +134,7 @@ function nameOf(of: BundleReport['of']): string {
   ].join(',')
 }
 
-/** Stable format: scripts parse it. */
+/** Formats the report. Keep the format stable, because scripts parse it. */
 export function formatReport(report: BundleReport | Failure): string {
   if ('code' in report) {
     const seq = report.seq === null ? '' : ` seq=${report.seq}`

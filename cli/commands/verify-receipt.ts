@@ -41,7 +41,7 @@ Examples:
 
 ${HELP_EXIT_CODES}`
 
-/** A key takes 300 bytes in a keys document. */
+/** Limit of a keys document, in which a key takes 300 bytes. */
 const KEYS_BYTES_MAX = 1024 * 1024
 
 export const verifyReceipt = defineCommand({
@@ -83,7 +83,7 @@ async function parseKeys(bytes: Uint8Array): Promise<PublishedKey[]> {
       return hints.map((hint) => ({ ...hint, compromisedAt: hint.compromisedAt ?? null }))
     }
   } catch {
-    // reported below
+    // The error below reports this.
   }
   throw new UsageError('--keys takes a file with the answer of /.well-known/tallystick-keys.json')
 }
@@ -95,7 +95,7 @@ function toFailure(error: unknown): Failure {
   throw error
 }
 
-/** Stable format: scripts parse it. */
+/** Formats the report. Keep the format stable, because scripts parse it. */
 function formatReport(report: ReceiptReport | Failure): string {
   if ('code' in report) return `RECEIPT_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { entry, seq, subject, size, root, keys, record } = report

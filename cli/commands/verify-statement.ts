@@ -71,12 +71,12 @@ function toFailure(error: unknown): Failure {
   throw error
 }
 
-/** Converts the payload's bytes to base64 for JSON. */
+/** Returns the report for JSON, with the bytes of the payload in base64. */
 function shown(report: StatementReport | Failure): object {
   return 'code' in report ? report : { ...report, payload: Buffer.from(report.payload).toString('base64') }
 }
 
-/** Stable format: scripts parse it. */
+/** Formats the report. Keep the format stable, because scripts parse it. */
 function formatReport(report: StatementReport | Failure): string {
   if ('code' in report) return `STATEMENT_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { seq, issuer, subject, contentType, kid, size, root, issuerKey } = report

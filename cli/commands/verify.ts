@@ -142,12 +142,13 @@ export const verify: Command = {
 type OtherFile = { readonly command: Command; readonly args: readonly string[] }
 
 /**
- * Detects by its first bytes a FILE that is not an export. Returns its command and arguments. That command refuses
- * options that it does not have. null: no such file is named. A file that is unreadable or of an unknown kind is
- * refused when it is opened.
+ * Detects a FILE that is not an export, by its first bytes. Returns the command for such files and its arguments;
+ * that command refuses options that it does not have. Returns null if no such file is named. If a file is unreadable
+ * or of an unknown kind, opening it later reports that.
  */
 async function otherFile(args: readonly string[]): Promise<OtherFile | null> {
-  // Without the options of the other commands, their values would be parsed as the file.
+  // Includes the options of the other commands, because otherwise the values of these options would be parsed as the
+  // file.
   const options = { ...verifyReceipt.options, ...verifyStatement.options, ...verifyLedgerOrProof.options }
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
   const named = tokens.filter(({ kind }) => kind === 'positional')
@@ -238,7 +239,7 @@ function refuseMixture(values: Values, positionals: readonly string[]): void {
 
 async function chooseSource(values: Values, positionals: readonly string[], io: Io): Promise<LedgerSource> {
   const { server, database: databaseUrl, archive, ledger } = values
-  // With a database, `--archive` names the place of the content that has left it.
+  // With a database, `--archive` is not the source: it says where the content is that is no longer in the database.
   const place = databaseUrl === undefined ? archive : undefined
   const named = [...positionals, server, databaseUrl, place].filter((name) => name !== undefined)
   if (named.length > 1) {
@@ -282,8 +283,8 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
 }
 
 /**
- * Returns an export as a source. Its error for other files also names the kinds that `verify FILE` has excluded
- * before.
+ * Returns an export as a source. If the file is not an export, the error also names the other kinds of files that
+ * `verify FILE` accepts.
  */
 function exportOnly(path: string): LedgerSource {
   const source = exportFile(path)
@@ -299,7 +300,7 @@ function exportOnly(path: string): LedgerSource {
 }
 
 /**
- * Returns the ledger of a server as a source. Reports the server's address if no option named it, because the result
+ * Returns the ledger of a server as a source. If no option named the server, prints its address, because the result
  * is about that server.
  */
 async function connectedSource(values: Values, io: Io): Promise<LedgerSource> {

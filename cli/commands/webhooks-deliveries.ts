@@ -50,7 +50,7 @@ export const webhooksDeliveries = defineCommand({
     const id = onlyArgument(positionals, 'webhooks deliveries WEBHOOK')
     const query = {
       state: values.state === undefined ? undefined : parseChoice(values.state, STATES, '--state'),
-      // The server checks the event name: a newer one may have more than this tool knows.
+      // The server checks the event's name, because a newer server may have events that this tool does not know.
       event: values.event as DeliveriesQuery['event'],
       record: values.record,
     }

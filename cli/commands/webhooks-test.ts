@@ -11,7 +11,7 @@ import { OUTPUT_HELP, OUTPUT_OPTIONS } from '../output.ts'
 import { adviceOn } from '../webhook-advice.ts'
 import { printDelivery } from '../webhook-deliveries.ts'
 
-/** Longer than the time limit of an endpoint's answer. */
+/** Longest wait for the first attempt. It is longer than an endpoint may take for its answer. */
 const WAIT_MS = 20_000
 const POLL_MS_MIN = 100
 const POLL_MS_MAX = 1_000
@@ -42,7 +42,10 @@ export const webhooksTest = defineCommand({
   },
 })
 
-/** Sends a test event. Returns the delivery after its first attempt, or its current state after `waitMs`. */
+/**
+ * Sends a test event. Returns the delivery after its first attempt. If there was no attempt within `waitMs`, returns
+ * the delivery's current state.
+ */
 export async function sendTest(client: Tallystick, id: string, waitMs = WAIT_MS): Promise<Delivery> {
   const { id: event } = await client.webhooks.test(id)
   const until = Date.now() + waitMs
@@ -53,7 +56,7 @@ export async function sendTest(client: Tallystick, id: string, waitMs = WAIT_MS)
   }
 }
 
-/** Returns the exit code. If the event was not delivered, writes what to do. */
+/** Returns the exit code. If the event was not delivered, prints what to do. */
 export async function judgeTest(
   client: Tallystick,
   id: string,

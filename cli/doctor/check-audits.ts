@@ -3,7 +3,7 @@ import type { Audit } from '../../sdk/generated/api.ts'
 import { type Finding, fail, ok, warn } from '../preflight/finding.ts'
 
 const CHECK = 'audit'
-/** Two, because at most one audit is open: the other one has ended. */
+/** Number of audits to read. At most one audit is open, so one of two has ended. */
 const AUDITS_READ = 2
 
 /** Reports the newest ended audit. A failed audit is a warning, since it proves nothing about the ledger. */

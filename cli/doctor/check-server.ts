@@ -20,7 +20,7 @@ export function checkEncryption(url: URL): Finding {
 }
 
 /**
- * Sends two requests. The first answer shows the clock and the version, the second the latency of an open connection.
+ * Sends two requests. The first answer shows the clock and the version, the second the latency on an open connection.
  */
 export async function checkServer(baseUrl: URL): Promise<{ findings: Finding[]; isThere: boolean }> {
   const address = displayUrl(baseUrl.href)
@@ -91,7 +91,7 @@ async function ask(url: URL): Promise<Answer> {
 
 type Body = { readonly version?: unknown } | null
 
-/** Returns the JSON body. null: it is not JSON, or is longer than BODY_BYTES_MAX. */
+/** Returns the JSON body. Returns null if the body is not JSON, or is longer than BODY_BYTES_MAX. */
 async function readBody(response: Response): Promise<Body> {
   const asked = { name: response.url, idempotencyKey: null, repeatable: true }
   try {

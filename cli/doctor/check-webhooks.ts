@@ -6,8 +6,8 @@ import { messageOf } from './message-of.ts'
 const CHECK = 'webhooks'
 
 /**
- * Checks the webhooks. Undelivered events are only a warning: the ledger is intact, and the receiver often belongs to
- * somebody else.
+ * Checks the webhooks. Undelivered events are only a warning, because the ledger is intact and the receiver often
+ * belongs to somebody else.
  */
 export async function* checkWebhooks(
   client: Tallystick,

@@ -6,11 +6,14 @@ import { checkLedger } from './check-ledger.ts'
 import { checkEncryption, checkServer } from './check-server.ts'
 import { messageOf } from './message-of.ts'
 
-/** Several times the usual time of a checkpoint. */
+/** Longest wait for a checkpoint: several times the usual time. */
 const CHECKPOINT_WAIT_MS = 5_000
 const NODE_MIN = [20, 12] as const
 
-/** Yields findings from this machine to the ledger. Stops at a failure that later checks depend on. */
+/**
+ * Yields findings, first about this machine and last about the ledger. Stops at a failure that later checks depend
+ * on.
+ */
 export async function* diagnose(
   values: ConnectionValues,
   checkpointWaitMs = CHECKPOINT_WAIT_MS,

@@ -14,12 +14,12 @@ export type HookRecord = {
   readonly type: string
   readonly payload: Readonly<Record<string, unknown>>
   readonly options: RecordOptions
-  /** The hook can still deny the action. */
+  /** True if the hook can still deny the action. */
   readonly isBefore: boolean
 }
 
 export type RecordingOptions = Pick<ContentOptions, 'include' | 'sha256'> & {
-  /** The action waits until its record is in the ledger (`--fail-closed`). */
+  /** True if the action waits until its record is in the ledger (`--fail-closed`). */
   readonly failClosed: boolean
   readonly framework: string | undefined
 }
@@ -32,8 +32,9 @@ type Event = {
 }
 
 /**
- * Returns the record of a coding agent's event. Understands the names of Claude Code, and those of Gemini CLI and
- * Cursor for the same events. An unknown event becomes an action of kind `other`. null: the message is not an event.
+ * Returns the record of a coding agent's event. It understands the event names of Claude Code, and those of Gemini
+ * CLI and Cursor for the same events. An unknown event becomes an action of kind `other`. Returns null if the message
+ * is not an event.
  */
 export function recordOf(message: Message, recording: RecordingOptions): HookRecord | null {
   const get = (...names: string[]) =>
@@ -74,7 +75,10 @@ type Call = {
   readonly name: string
   readonly server?: string | undefined
   readonly callId: string | undefined
-  /** `handle`: identifies the call for its outcome. `parentHandle`: handle of the parent. undefined: the event has no id. */
+  /**
+   * `handle` identifies the call, so that its outcome finds it. `parentHandle`: handle of the parent. undefined: the
+   * event has no id.
+   */
   readonly handle: string | undefined
   readonly parentHandle: string | undefined
 }
@@ -125,7 +129,7 @@ function sessionHandle(event: Event): string | undefined {
   return handleOf(event, 'session', event.session)
 }
 
-/** Returns a handle for an id. Hashed, because foreign ids may have any form and length. */
+/** Returns a handle for an id. The id is hashed, because other programs' ids may have any form and length. */
 function handleOf({ recording, session }: Event, kind: string, id: string | undefined): string | undefined {
   if (id === undefined) return undefined
   return `hook:${recording.sha256(utf8Encode(JSON.stringify([session, kind, id]))).slice(0, 32)}`
@@ -169,11 +173,14 @@ function approval(event: Event, decided: { decision: string; why?: string | unde
     by: { kind: 'policy' },
     ...firstContent(event, 'arguments', ['tool_input'], decided.why),
   }
-  // `escalate` comes before the action, which can still be denied.
+  // An `escalate` comes before the action, so the hook can still deny the action.
   return { ...following('approval/1', event, call, payload), isBefore: decided.decision === 'escalate' }
 }
 
-/** Makes a record below the action. If the event does not identify its action, the record gets the action's parent. */
+/**
+ * Makes a record below the action. If the event does not identify its action, the record is put below the action's
+ * parent.
+ */
 function following(
   type: string,
   event: Event,
@@ -185,8 +192,8 @@ function following(
 }
 
 /**
- * Claude Code events whose hook can deny the action although their names do not begin with `pre`. `Stop` and
- * `SubagentStop` are not listed, because denying a stop makes the agent continue.
+ * Claude Code events that come before an action although their names do not begin with `pre`. Their hooks can deny
+ * the action. `Stop` and `SubagentStop` are not listed, because denying a stop makes the agent continue.
  */
 const BEFORE_KEYS: ReadonlySet<string> = new Set([
   'userpromptsubmit',
@@ -201,7 +208,7 @@ const BEFORE_KEYS: ReadonlySet<string> = new Set([
 /**
  * Returns whether the event comes before its action and its hook can deny that action, such as Cursor's
  * `beforeShellExecution`. True if the first or last word of the name is `before` or `pre`, in camel case or with any
- * separator. A name of one word only has to begin so.
+ * separator. A name of one word only has to begin with `before` or `pre`.
  */
 function comesBeforeAction(name: string): boolean {
   if (BEFORE_KEYS.has(keyOf(name))) return true

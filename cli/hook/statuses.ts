@@ -1,8 +1,8 @@
 import { valueAt } from '../calls/message.ts'
 
 /*
- * Derives the status of an action from the events of its host (docs/reference/outcomes.md). `ok` requires that the
- * host reports the end, and that the answer shows no failure, interruption or continuing work.
+ * Derives the status of an action from the events of its host (docs/reference/outcomes.md). The status is `ok` only
+ * if the host reports the end, and the answer shows no failure, no interruption and no work that continues.
  */
 
 type Status = {
@@ -15,7 +15,7 @@ type Event = { readonly get: (...names: string[]) => unknown }
 const OK: Status = { status: 'ok' }
 const unknown = (errorType: string): Status => ({ status: 'unknown', errorType })
 
-/** Claude Code sets these members if a tool continues after its answer: a background command, or a launched agent. */
+/** Members that Claude Code sets if a tool continues after its answer: a background command, or a launched agent. */
 const GOES_ON = ['backgroundTaskId', 'isAsync']
 const CUT_OFF = ['interrupted', 'is_interrupt', 'timedOut', 'timed_out', 'cancelled', 'canceled', 'aborted']
 const EXIT_CODES = ['exitCode', 'exit_code', 'returncode']
@@ -39,9 +39,9 @@ export function statusOfResponse(written: unknown, tool: string): Status {
 }
 
 /**
- * Returns the status of a Gemini CLI tool call. Its answers have no status member: the exit code of a shell command
- * is only in the text for the model, and a subagent has a reason for its end. null: the answer is from another tool,
- * or has an `error`.
+ * Returns the status of a Gemini CLI tool call. Its answers have no status member. The exit code of a shell command
+ * is only in the text for the model, and a subagent's answer has a reason for its end. Returns null if the answer is
+ * from another tool, or has an `error`.
  */
 function statusOfGemini(response: unknown, tool: string): Status | null {
   const text = valueAt(response, ['llmContent'])
@@ -68,8 +68,8 @@ const SHELL_END =
 const NOTHING = [undefined, '(none)', '0']
 
 /**
- * Returns the status of a shell command by its text. The text lacks these lines if the command was cancelled, timed
- * out, or continues in the background.
+ * Returns the status of a shell command by its text. If the command was cancelled, timed out, or continues in the
+ * background, the text lacks the lines of SHELL_END.
  */
 function statusOfShell(text: unknown, display: unknown): Status {
   const [, form] = /^(?:<untrusted_context>\n)?(Output|Command): /.exec(`${text}`) ?? []
@@ -78,8 +78,8 @@ function statusOfShell(text: unknown, display: unknown): Status {
   const [code, signal, background] = end.slice(1).map((each) => (NOTHING.includes(each) ? undefined : each))
   if (background !== undefined) return unknown('background')
   if (code === undefined && signal === undefined) return OK
-  // This form has no line for exit code 0, so the command itself may have printed the line. The display has only the
-  // output.
+  // This form has no line for exit code 0, so such a line may be output of the command itself. The display has only
+  // the output, so it shows whether that is the case.
   if (form === 'Output' && /Exit Code: |Signal: /.test(textOf(display))) return unknown('unclear_end')
   return { status: 'error', errorType: code === undefined ? `signal:${signal}` : `exit:${code}` }
 }

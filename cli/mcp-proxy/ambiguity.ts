@@ -21,15 +21,16 @@ const META = new Set([
 ])
 /** Methods about tools that call no tool, in all versions of MCP. */
 const OTHER_METHODS = new Set(['tools/list', 'notifications/tools/list_changed'])
-/** Contains nothing that can be decoded, such as `%6F`, and no look-alike characters. */
+/** Matches texts without anything that can be decoded, such as `%6F`, and without look-alike characters. */
 const PLAIN_METHOD = /^[A-Za-z0-9_$./:-]+$/
 export const TOOL_NAME_CHARS_MAX = 512
 
 type Members = Readonly<Record<string, unknown>>
 
 /**
- * Returns the reason why some server could see another tool call in a client's message than the proxy does, or null.
- * `message`: a value that parseJsonText has accepted, or an element of a batch.
+ * Returns null if every server sees the same tool call in a client's message as the proxy does. Otherwise returns the
+ * reason why some server could see another. `message`: a value that parseJsonText has accepted, or an element of a
+ * batch.
  */
 export function ambiguityOf(message: unknown): string | null {
   if (!isObject(message)) return 'it is not an object'
@@ -62,8 +63,8 @@ function ambiguityOfParams({ method, params }: Members): string | null {
 }
 
 /**
- * Checks the inner objects. A server that cuts lines elsewhere, such as at a carriage return or after 4,096 bytes,
- * could parse one as a message.
+ * Checks the inner objects. They matter because a server that cuts lines elsewhere, such as at a carriage return or
+ * after 4,096 bytes, could parse an inner object as a message.
  */
 function ambiguityOfRest({ method: _, ...rest }: Members): string | null {
   const hides = hasText(rest, (name, text) => isLike('method', name) && isLikeCall(text))
@@ -71,9 +72,9 @@ function ambiguityOfRest({ method: _, ...rest }: Members): string | null {
 }
 
 /**
- * Returns whether the client's answer contains its model's uses of tools (`tool_use`, in answers to
- * sampling/createMessage), which the server then runs. Arguments of a tool call do not count, because the call's
- * record has them.
+ * Returns whether the client's answer contains uses of tools by its model (`tool_use`, in answers to
+ * sampling/createMessage). The server then runs these tools. Arguments of a tool call do not count, because the
+ * call's record has them.
  */
 export function usesTools(message: unknown): boolean {
   if (!isObject(message)) return false
@@ -86,7 +87,7 @@ function isObject(value: unknown): value is Members {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-/** Returns a member that is not in `names`, but that some server could treat as one of them. */
+/** Returns a member whose name is not in `names`, but that some server could treat as one of `names`. */
 function likeOneOf(names: ReadonlySet<string>, value: unknown): string | undefined {
   if (!isObject(value)) return undefined
   const skeletons = new Set([...names].map(skeletonOf))
@@ -105,17 +106,20 @@ export function skeletonOf(name: string): string {
   return folded.normalize('NFKD').replaceAll(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** True also for tools.call, TOOLS/CALLS, callTool, x/tools/call, which a server may accept. */
+/**
+ * Returns whether a server may take a method for a tool call: true also for tools.call, TOOLS/CALLS, callTool,
+ * x/tools/call.
+ */
 function isLikeCall(text: string): boolean {
   return !OTHER_METHODS.has(text) && skeletonOf(text).includes('tool')
 }
 
 /**
- * Returns whether the skeleton of a text equals the given one, in lower case. For most texts the first character
+ * Returns whether the skeleton of a text equals the given skeleton, in lower case. For most texts the first character
  * decides.
  */
 function isLike(skeleton: string, text: string): boolean {
-  // Some symbols beyond ASCII become letters, such as U+24DC.
+  // The first letter, digit or non-ASCII character: some symbols beyond ASCII become letters, such as U+24DC.
   const [first] = /[A-Za-z0-9]|\P{ASCII}/u.exec(text) ?? ['']
   return (first > '~' || first.toLowerCase() === skeleton[0]) && skeletonOf(text) === skeleton
 }

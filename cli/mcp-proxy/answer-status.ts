@@ -9,7 +9,7 @@ export type AnswerStatus = {
   readonly errorType?: string
 }
 
-/** Timeout codes: that of MCP's TypeScript SDK, and the HTTP statuses that its Python SDK and gateways use. */
+/** Timeout codes: the code of MCP's TypeScript SDK, and the HTTP statuses that its Python SDK and gateways use. */
 const TIMEOUT_CODES: ReadonlySet<unknown> = new Set([SDK_TIMEOUT_CODE, 408, 504])
 /** Values of `resultType` in a final answer (MCP 2026-07-28). Earlier versions have no `resultType`. */
 const FINAL: ReadonlySet<unknown> = new Set([undefined, 'complete'])
@@ -24,8 +24,8 @@ const TWICE: AnswerStatus = { status: 'unknown', errorType: 'doubled_name' }
  *
  * - `error`: the server reports a failure.
  * - `ok`: the answer is final and has no error.
- * - `unknown`: a task that continues, a request for input, both a result and an error, an unknown kind of answer, or
- *   a deciding name that occurs twice.
+ * - `unknown`: every other answer, such as a task that continues, a request for input, both a result and an error, an
+ *   unknown kind of answer, or a deciding name that occurs twice.
  */
 export function statusOf(message: Message): AnswerStatus {
   const { value } = message

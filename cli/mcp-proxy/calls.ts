@@ -19,7 +19,7 @@ type Options = {
   readonly open: OpenCalls
   readonly include: boolean
   readonly failClosed: boolean
-  /** Server name for the records. null: the name that the server reports, or else `command`. */
+  /** Server name for the records. null: the name that the server reports; without such a name, `command`. */
   readonly server: string | null
   readonly command: string
   readonly sha256: Sha256
@@ -33,11 +33,14 @@ type Call = {
   readonly startedAtMs: number
   readonly attributes: Record<string, unknown>
   timer: ReturnType<typeof setTimeout> | null
-  /** Another request with the same id was open at the same time, so that an answer cannot be assigned. */
+  /**
+   * True if another request with the same id was open at the same time. An answer can then not be assigned to one of
+   * them.
+   */
   isShared: boolean
 }
 
-/** An action in the outbox. `call`: undefined if no answer is expected. */
+/** An action in the outbox. `call` is undefined if no answer is expected. */
 export type BegunCall = {
   readonly handle: string
   readonly request: string | null
@@ -185,7 +188,7 @@ export class Calls {
     const resultType = short(valueAt(value, ['result', 'resultType']), 128)
     if (resultType !== undefined) call.attributes['resultType'] = resultType
     const { status, errorType } = statusOf(message)
-    // An error after a cancellation may report just that cancellation.
+    // An error after a cancellation may only report that cancellation.
     const isCut = status === 'error' && call.attributes['cancelled'] === true
     const hasError = (valueAt(value, ['error']) ?? null) !== null
     return {
@@ -199,7 +202,7 @@ export class Calls {
     return { ...end, ...(path !== null && this.#contentAt(message, path)) }
   }
 
-  /** Returns the content of a result or an error. The text of a JSON-RPC error counts as content too. */
+  /** Returns the content of a result or an error. The text of a JSON-RPC error also counts as content. */
   #contentAt(message: Message, path: readonly string[]): Record<string, unknown> {
     const { include, sha256 } = this.#options
     const text = path.at(-1) === 'error' ? valueAt(message.value, [...path, 'message']) : undefined
@@ -211,7 +214,8 @@ export class Calls {
   }
 
   /**
-   * Ends the call of a request that the server did not answer with a message. A text sent instead counts as content.
+   * Ends the call of a request that the server did not answer with a message. If the server sent another text
+   * instead, the text counts as content.
    */
   noAnswer(id: RequestId, { why, sent, isRefused }: NoAnswer): void {
     const request = keyOf(id)!
@@ -233,8 +237,8 @@ export class Calls {
   }
 
   /**
-   * Records only the digest of a message, not the calls in it, and reports the reason. Throws if the outbox cannot be
-   * written.
+   * Records a message that was not parsed: only its digest, not the calls in it, and the reason. Throws if the outbox
+   * cannot be written.
    */
   unread(why: string, sha256: string, length: number): BegunCall {
     const { directory, server, command, failClosed, say } = this.#options
@@ -312,7 +316,10 @@ export class Calls {
   }
 }
 
-/** Written before the call is forwarded, and used only if the proxy is killed. Its time is then that of the call. */
+/**
+ * Record that is stored before the call is forwarded. It is used only if the proxy is killed. Its time is then the
+ * time of the call.
+ */
 const NO_OUTCOME = {
   status: 'unknown',
   errorType: 'proxy_ended',

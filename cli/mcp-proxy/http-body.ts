@@ -1,7 +1,7 @@
 import { withoutBom } from '../../src/proof/json/json-text.ts'
 import { PROXY_MESSAGE_BYTES_MAX } from './limits.ts'
 
-/** Returns the body of an answer as text. Throws if it is longer than PROXY_MESSAGE_BYTES_MAX. */
+/** Returns the body of an answer as text. Throws if the body is longer than PROXY_MESSAGE_BYTES_MAX. */
 export async function readText(response: Response): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -14,7 +14,7 @@ export async function readText(response: Response): Promise<string> {
   return withoutBom(Buffer.concat(pieces).toString('utf8'))
 }
 
-/** Parses a JSON text. undefined: the text is not JSON. */
+/** Parses a JSON text. Returns undefined if the text is not JSON. */
 export function tryParse(text: string): unknown {
   try {
     return JSON.parse(text)

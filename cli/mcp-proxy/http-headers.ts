@@ -3,8 +3,8 @@ import { PROXY_HEADER_TOOLS_MAX } from './limits.ts'
 import { VERSION_META } from './names.ts'
 
 /*
- * Builds request headers for an MCP server, which repeat parts of the body (MCP 2026-07-28, Streamable HTTP, "Request
- * Metadata").
+ * Builds request headers for an MCP server. The headers repeat parts of the body (MCP 2026-07-28, Streamable HTTP,
+ * "Request Metadata").
  */
 
 const NAMED_BY: Readonly<Record<string, string>> = {
@@ -15,12 +15,12 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 
 type Param = { readonly header: string; readonly path: readonly string[] }
 
-/** Collects from the server's lists of tools which parameters it wants in headers. */
+/** Learns from the server's lists of tools which parameters the server requires in headers. */
 export class RequestHeaders {
   readonly #tools = new Map<string, readonly Param[]>()
   #negotiated: string | null = null
 
-  /** Protocol version in the server's answer to `initialize`. null: there was no `initialize`. */
+  /** Protocol version in the server's answer to `initialize`. null: no `initialize` was answered. */
   get negotiated(): string | null {
     return this.#negotiated
   }

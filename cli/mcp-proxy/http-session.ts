@@ -6,7 +6,7 @@ import { RequestHeaders } from './http-headers.ts'
 import { answeredIdOf, messagesOf, requestIdOf } from './json-rpc.ts'
 import { PROXY_MESSAGE_BYTES_MAX } from './limits.ts'
 
-/** A line of the client, as a request body. */
+/** A line of the client, which becomes a request body. */
 export type Line = { readonly body: Buffer; readonly value: unknown; readonly method: unknown }
 
 type SessionOptions = {
@@ -18,7 +18,7 @@ type SessionOptions = {
   readonly onRenewed: () => void
 }
 
-/** The server lost the session, and a new one could not be started. The server did not execute the request. */
+/** The server lost the session, and a new session could not be started. The server did not execute the request. */
 export class LostSessionError extends Error {}
 
 const SESSION = 'mcp-session-id'
@@ -26,8 +26,8 @@ const ANY = 'application/json, text/event-stream'
 export const EVENT_STREAM = 'text/event-stream'
 
 /**
- * Sends the requests of one client to a streamable HTTP server. If the server has lost the session, as after a
- * restart, it starts a new one with the client's own `initialize` and `notifications/initialized`, and sends the
+ * Sends the requests of one client to a streamable HTTP server. If the server has lost the session, for example after
+ * a restart, starts a new session with the client's own `initialize` and `notifications/initialized`, and sends the
  * refused request once more.
  */
 export class HttpSession {
@@ -44,7 +44,7 @@ export class HttpSession {
     this.#options = options
   }
 
-  /** Changes with each new session. */
+  /** The number of the current session. It rises with each new session. */
   get number(): number {
     return this.#number
   }
@@ -63,7 +63,7 @@ export class HttpSession {
     return this.#post(line, this.#id, signal)
   }
 
-  /** Opens a stream of messages that are not answers. With `lastEventId` it resumes after that event. */
+  /** Opens a stream of messages that are not answers. With `lastEventId`, the stream resumes after that event. */
   listen(lastEventId: string, signal: AbortSignal): Promise<Response> {
     const headers = { accept: EVENT_STREAM, ...(lastEventId !== '' && { 'last-event-id': lastEventId }) }
     return this.#fetch({ method: 'GET', headers, signal }, this.#id)
@@ -88,7 +88,7 @@ export class HttpSession {
 
   /**
    * Returns whether the server lost the session. HTTP 404 means that (MCP, Transports, Session Management). Servers
-   * that follow the official examples answer 400 with "session" in the text.
+   * that follow the official examples answer 400 instead, with "session" in the text.
    */
   async #isLost(response: Response, id: string | null): Promise<boolean> {
     if (response.status === 404) return id !== null
@@ -96,7 +96,7 @@ export class HttpSession {
     return /session/i.test(await readText(response.clone()))
   }
 
-  /** Starts a new session. Requests refused at the same time share it. */
+  /** Starts a new session. If several requests were refused at the same time, they share the new session. */
   async #renew(number: number): Promise<void> {
     if (number !== this.#number) return
     this.#renewal ??= this.#beginAgain().finally(() => {
@@ -150,12 +150,12 @@ export class HttpSession {
     const headers = new Headers({ ...this.messageHeaders.headersOf(null), ...request.headers })
     if (id !== null) headers.set(SESSION, id)
     for (const [name, value] of this.#options.headers) headers.set(name, value)
-    // No redirects: a header may contain a secret, which only the configured server may get.
+    // Redirects are not followed, because a header may contain a secret that only the configured server may get.
     return fetch(this.#options.url, { ...request, headers, redirect: 'manual' })
   }
 }
 
-/** Returns the answer to the proxy's own request. undefined: the response contains none. */
+/** Returns the answer to the proxy's own request. Returns undefined if the response contains no answer. */
 async function answerOf(response: Response, { value }: Line): Promise<unknown> {
   const id = requestIdOf(value)
   for await (const text of textsOf(response, new SseParser(PROXY_MESSAGE_BYTES_MAX)))
@@ -172,12 +172,12 @@ export async function* textsOf(
     yield await readText(response)
     return
   }
-  // An event without data only carries an id for resuming.
+  // Events without data are skipped, because such an event only carries an id for resuming.
   for await (const piece of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>)
     for (const { type, data } of parser.push(piece)) if (type === 'message' && data !== '') yield data
 }
 
-/** Returns the message of the innermost error, since fetch itself only says "fetch failed". */
+/** Returns the message of the innermost error, because fetch itself only says "fetch failed". */
 export function causeOf(error: unknown): string {
   const { message, cause } = error as Error
   return cause instanceof Error ? cause.message : message

@@ -26,8 +26,8 @@ type HttpOptions = {
 }
 
 /**
- * Opens a streamable HTTP server (MCP 2025-03-26 and later). Each line of the client is a request body, and each
- * message of an answer a line.
+ * Opens a streamable HTTP server (MCP 2025-03-26 and later). Each line of the client becomes a request body, and each
+ * message of an answer becomes a line.
  */
 export function openHttp(options: HttpOptions): Upstream {
   return new HttpUpstream(options)
@@ -79,9 +79,9 @@ class HttpUpstream implements Upstream {
   }
 
   /**
-   * Sends a line in the client's order where the order matters: after the server has accepted all earlier
-   * notifications and answers, and has answered `initialize`. Requests do not wait for each other, because over stdio
-   * too their answers may come in any order.
+   * Sends a line. Where the order matters, it keeps the client's order: it waits until the server has accepted all
+   * earlier notifications and answers, and has answered `initialize`. Requests do not wait for each other, because
+   * their answers may come in any order over stdio too.
    */
   #sendLine(): void {
     const body = bodyOf(Buffer.concat(this.#waiting))
@@ -168,14 +168,15 @@ class HttpUpstream implements Upstream {
     if (isAllMessages(value)) {
       const error = valueAt(value, ['error'])
       const isOfAnother = !exchange.requests.some(({ id }) => id === valueAt(value, ['id']))
-      // A server that refuses a request without reading it does not know its id, and sends none or another one.
+      // A server that refuses a request without reading it does not know the request's id. It sends no id, or another
+      // one.
       const isForIt = error !== undefined && isOfAnother && first !== undefined && others.length === 0
       await this.#emit(isForIt ? JSON.stringify({ jsonrpc: '2.0', id: first.id, error }) : text)
     }
     return refusalOf(response, text)
   }
 
-  /** Reads a stream. If it breaks and the server has sent an event id, resumes after that event. */
+  /** Reads a stream. If the stream breaks and the server has sent an event id, resumes after that event. */
   async #follow(first: Response, isAnswered: () => boolean, signal: AbortSignal): Promise<NoAnswer> {
     let lastEventId = ''
     let failures = 0
@@ -209,8 +210,8 @@ class HttpUpstream implements Upstream {
   }
 
   /**
-   * Forwards messages to the client as one line. Line breaks become spaces, because JSON has them only between
-   * tokens.
+   * Forwards messages to the client as one line. Line breaks are replaced by spaces, which is safe because JSON has
+   * line breaks only between tokens.
    */
   async #emit(text: string): Promise<void> {
     const value = tryParse(text)
@@ -229,8 +230,8 @@ class HttpUpstream implements Upstream {
   }
 
   /**
-   * In versions with a handshake the server continues after a closed connection: the notification cancels the
-   * request, and an answer may still come. In later versions closing the connection is the cancellation.
+   * Cancels a request. In versions with a handshake, a closed connection does not stop the server: the notification
+   * cancels the request, and an answer may still come. In later versions, closing the connection is the cancellation.
    */
   #cancel(id: unknown): void {
     const request = this.#open.get(keyOf(id) ?? '')
@@ -263,7 +264,7 @@ class HttpUpstream implements Upstream {
         }
         for await (const text of textsOf(response, parser)) await this.#emit(text)
       } catch {
-        // The loop tries again.
+        // Ignored, because the loop tries again.
       }
       lastEventId = number === this.#session.number ? parser.lastEventId || lastEventId : ''
       const retryMs = Math.min(parser.retryMs ?? PROXY_HTTP_RETRY_MS, PROXY_HTTP_RETRY_MS_MAX)
@@ -274,7 +275,7 @@ class HttpUpstream implements Upstream {
 
 const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d]
 
-/** Returns the bytes of a line without line break and byte order mark. */
+/** Returns the bytes of a line without its line break and byte order mark. */
 function bodyOf(bytes: Buffer): Buffer {
   let end = bytes.length
   while (end > 0 && (bytes[end - 1] === LINE_FEED || bytes[end - 1] === CARRIAGE_RETURN)) end--
@@ -304,9 +305,9 @@ function reasonOf(error: unknown): NoAnswer {
 }
 
 /**
- * Interprets an HTTP status. 4xx, 307 and 308 mean that the request was not executed. 408, 5xx and other redirects
- * leave that open: after 303 the result is at another address. `why` is recorded in clear text, so it contains no
- * text of the server.
+ * Interprets an HTTP status. 4xx, 307 and 308 mean that the request was not executed. 408, 5xx and other redirects do
+ * not say whether it was: after 303, for example, the result is at another address. `why` is recorded in clear text,
+ * so it contains no text of the server.
  */
 function refusalOf({ status, ok, headers }: Response, text: string): NoAnswer {
   if (ok) return { ...unknown(NO_RESULT), sent: text === '' ? null : text }
@@ -319,7 +320,7 @@ function refusalOf({ status, ok, headers }: Response, text: string): NoAnswer {
   return { why: `${why}, ${advice}`, sent: location, isRefused }
 }
 
-/** Resolves with the promise, or after `ms`. */
+/** Resolves when the promise resolves, or after `ms`. */
 async function atMost(ms: number, promise: Promise<unknown>): Promise<void> {
   const over = new AbortController()
   await Promise.race([promise, sleep(ms, undefined, { signal: over.signal, ref: false }).catch(() => {})])

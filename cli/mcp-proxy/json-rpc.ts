@@ -2,7 +2,7 @@ import { valueAt } from '../calls/message.ts'
 
 export type RequestId = string | number
 
-/** Returns a request id as a map key. 1 and "1" differ. null: the value is not an id. */
+/** Returns a request id as a map key. The ids 1 and "1" have different keys. Returns null if the value is not an id. */
 export function keyOf(id: unknown): string | null {
   return isId(id) ? JSON.stringify(id) : null
 }
@@ -15,19 +15,22 @@ export function isMessage(value: unknown): boolean {
   )
 }
 
-/** Returns the id of a request. undefined: the value is not a request with an id, so its sender expects no answer. */
+/**
+ * Returns the id of a request. Returns undefined if the value is not a request with an id; its sender then expects no
+ * answer.
+ */
 export function requestIdOf(value: unknown): RequestId | undefined {
   const id = valueAt(value, ['id'])
   return isId(id) && valueAt(value, ['method']) !== undefined ? id : undefined
 }
 
-/** Returns the id of an answer. undefined: the value is not an answer, or has no id. */
+/** Returns the id of an answer. Returns undefined if the value is not an answer, or has no id. */
 export function answeredIdOf(value: unknown): RequestId | undefined {
   const id = valueAt(value, ['id'])
   return isId(id) && valueAt(value, ['method']) === undefined && isAnswer(value) ? id : undefined
 }
 
-/** Returns the messages of a JSON value. Older versions of MCP send several in an array. */
+/** Returns the messages of a JSON value. Older versions of MCP send several messages in an array. */
 export function messagesOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value]
 }

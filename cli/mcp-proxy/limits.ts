@@ -1,21 +1,27 @@
 // Limits of tallystick mcp-proxy (docs/integrations/mcp-proxy.md)
-/** A longer message is forwarded unread, and a record says so. With --fail-closed it is refused. */
+/**
+ * A longer message is forwarded without being parsed, and a record says so. With --fail-closed the message is
+ * refused.
+ */
 export const PROXY_MESSAGE_BYTES_MAX = 32 * 1024 * 1024
-/** Time that a cancelled call still has for an answer. */
+/** Time in which an answer to a cancelled call may still come. */
 export const PROXY_CANCELLED_MS = 5_000
-/** Time to send the remaining records after client or server have ended. The rest is sent in the background. */
+/**
+ * Time to send the remaining records after client or server have ended. Records that are left after it are sent in
+ * the background.
+ */
 export const PROXY_CLOSE_MS_MAX = 1_000
-/** Limit of open calls. Above it, calls get no outcome. */
+/** Limit of open calls. Calls beyond it get no outcome. */
 export const PROXY_OPEN_CALLS_MAX = 10_000
 /** Time between the end of a server's input and SIGTERM. */
 export const PROXY_END_MS = 5_000
-/** Time between SIGTERM and SIGKILL for a server. Shorter than clients wait before they kill the proxy. */
+/** Time between SIGTERM and SIGKILL for a server. It is shorter than the time after which clients kill the proxy. */
 export const PROXY_KILL_MS = 1_500
-/** Limit of parallel requests to an HTTP server. More wait. */
+/** Limit of parallel requests to an HTTP server. Further requests wait. */
 export const PROXY_HTTP_REQUESTS_MAX = 256
-/** Limit for which later messages wait until the server accepts a notification, or answers `initialize`. */
+/** Longest time that later messages wait until the server accepts a notification, or answers `initialize`. */
 export const PROXY_HTTP_ORDER_MS = 10_000
-/** Limit of failures in a row to resume an answer after its connection broke. */
+/** Limit of consecutive failures to resume an answer after its connection broke. */
 export const PROXY_HTTP_RESUMES_MAX = 5
 /** Limit of characters that an error or a log line quotes from a server's text that is not a message. */
 export const PROXY_STRAY_CHARS_MAX = 400
@@ -23,7 +29,7 @@ export const PROXY_STRAY_CHARS_MAX = 400
 export const PROXY_HTTP_END_MS = 2_000
 /** Delay before a broken stream of an HTTP server is reopened. */
 export const PROXY_HTTP_RETRY_MS = 1_000
-/** Limit of that delay if the server sets it: a timer of 2^31 ms or more would fire at once. */
+/** Limit of the delay that a server can set. Without it, a timer of 2^31 ms or more would fire at once. */
 export const PROXY_HTTP_RETRY_MS_MAX = 3_600_000
 /** Limit of tools whose parameters a server wants in headers. */
 export const PROXY_HEADER_TOOLS_MAX = 10_000

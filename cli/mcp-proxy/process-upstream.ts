@@ -5,9 +5,9 @@ import type { Downstream, Upstream, UpstreamEnd } from './upstream.ts'
 import { write } from './write.ts'
 
 /*
- * Runs a server as a child process. It leads a process group, so that a signal also reaches its descendants: with a
- * shell or `npx` the server is a grandchild. It is stopped as MCP specifies (Lifecycle, Shutdown, stdio): end of its
- * input, then SIGTERM, then SIGKILL.
+ * Runs a server as a child process. The server leads a process group, so that a signal also reaches its descendants:
+ * with a shell or `npx` the real server is a grandchild. The server is stopped as MCP specifies (Lifecycle, Shutdown,
+ * stdio): first its input ends, then comes SIGTERM, then SIGKILL.
  */
 
 const HAS_GROUPS = process.platform !== 'win32'
@@ -23,7 +23,7 @@ export function openProcess(
     detached: HAS_GROUPS,
   })
   const guard = watchOver(child, env)
-  // The server has ended and no longer reads what the client writes.
+  // Ignored: the server has ended and no longer reads what the client writes.
   child.stdin.on('error', () => {})
   const read = (async () => {
     for await (const bytes of child.stdout) await receive(bytes as Buffer)
@@ -42,7 +42,7 @@ export function openProcess(
     stop: () => void stop(),
     ended: exitOf(child).then(async ({ why, isFailure }) => {
       const wasStopped = stopping !== null
-      // A running descendant may keep the output open.
+      // Stops the group, because a descendant that still runs may have the output open.
       await stop()
       await Promise.race([read, sleep(PROXY_END_MS, undefined, { ref: false })])
       child.stdout.destroy()
@@ -76,8 +76,8 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Shell script that exits when it reads a line. If the proxy ends without writing one, `read` fails, and the script
- * ends group $1.
+ * Shell script that exits when it reads a line. If the proxy ends without writing a line, `read` fails, and the
+ * script ends group $1.
  */
 const GUARD = `read -r over && exit
 sleep ${PROXY_END_MS / 1_000}; kill -s TERM -- "-$1"
@@ -85,7 +85,7 @@ sleep ${PROXY_KILL_MS / 1_000}; kill -s KILL -- "-$1"`
 
 /**
  * Starts a shell that ends the server's group if this process is killed. The shell has its own group, because clients
- * kill the proxy's group. null: the platform has no groups, or the server did not start.
+ * kill the proxy's group. Returns null if the platform has no groups, or if the server did not start.
  */
 function watchOver({ pid }: ChildProcess, env: NodeJS.ProcessEnv): ChildProcess | null {
   if (!HAS_GROUPS || pid === undefined) return null
@@ -93,7 +93,7 @@ function watchOver({ pid }: ChildProcess, env: NodeJS.ProcessEnv): ChildProcess 
     ...{ stdio: ['pipe', 'ignore', 'ignore'], env },
     detached: true,
   })
-  // Without a shell, only the end of its input stops the server.
+  // Errors are ignored: if the shell can't run, the server is stopped only by the end of its input.
   guard.on('error', () => {})
   guard.stdin.on('error', () => {})
   guard.unref()

@@ -17,8 +17,8 @@ export type ProxyOptions = {
   readonly stdout: Writable
   readonly calls: Calls
   /**
-   * Resolves to whether the ledger has the action of a call. null: calls are forwarded as soon as their action is in
-   * the outbox.
+   * Resolves to true if the ledger has the action of a call, otherwise to false. null: calls are forwarded as soon as
+   * their action is in the outbox.
    */
   readonly isRecorded: ((begun: BegunCall, signal: AbortSignal) => Promise<boolean>) | null
   /** Called with each line of the server's standard output that is not a message. */
@@ -35,11 +35,11 @@ export class McpProxy {
   readonly #options: ProxyOptions
   readonly #fromServer = new LineCutter(PROXY_MESSAGE_BYTES_MAX)
   readonly #fromClient = new LineCutter(PROXY_MESSAGE_BYTES_MAX)
-  /** The proxy's own answers, which wait until the server's current line has ended. */
+  /** Answers of the proxy itself. They wait until the server's current line has ended. */
   readonly #answers: string[] = []
   #hash: Hash = createHash('sha256')
   #bytes = 0
-  /** The long line that the server is writing is being forwarded. */
+  /** True while a long line of the server is being forwarded. */
   #isLongPassed = false
   /** Aborted when messages can no longer be forwarded. */
   readonly #over = new AbortController()
@@ -51,7 +51,7 @@ export class McpProxy {
   /** Runs until the server has ended. Returns how it ended. */
   async run(open: (downstream: Downstream) => Upstream, stopped: Promise<unknown>): Promise<UpstreamEnd> {
     const { stdin, stdout, calls, say } = this.#options
-    // The client no longer reads. The server's answers are still recorded.
+    // Ignored: the client no longer reads. The server's answers are still recorded.
     stdout.on('error', () => {})
     const upstream = open({
       receive: (bytes) => this.#receive(bytes),
@@ -81,7 +81,7 @@ export class McpProxy {
         for (const piece of this.#fromClient.cut(Buffer.from(chunk))) await this.#pass(piece, upstream)
       for (const piece of this.#fromClient.end()) await this.#pass(piece, upstream)
     } catch (error) {
-      // The proxy ended this stream, together with the server.
+      // This error is expected, because the proxy ends this stream together with the server.
       if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
     }
   }
@@ -110,7 +110,8 @@ export class McpProxy {
     const { calls, isRecorded, say } = this.#options
     const begun: BegunCall[] = []
     const records = messages.map((message) => () => calls.fromClient(message))
-    // An action has only the digest of its arguments, not of everything that a server may see in this line.
+    // The line is recorded by its digest, because an action has only the digest of its arguments, not of everything
+    // that a server may see in this line.
     const why = messages.find(({ inexact }) => inexact !== null)?.inexact ?? whyUnread(messages)
     if (why !== null) records.push(() => calls.unread(why, sha256Of(bytes), bytes.length))
     for (const record of records) {
@@ -155,7 +156,7 @@ export class McpProxy {
     }
   }
 
-  /** Answers the client's requests with an error, instead of the server. */
+  /** Answers the client's requests with an error, in place of the server. */
   #refuse(ids: readonly unknown[], begun: readonly BegunCall[], why: string): string {
     const { calls, say } = this.#options
     say(`a client's message was not forwarded: ${why}`)
@@ -191,10 +192,7 @@ export class McpProxy {
     } else if (bytes.some((byte) => byte > SPACE)) await this.#refuseLine(bytes)
   }
 
-  /**
-   * Handles a server line that is not a message. If it has the id of a request, the client gets an error. Otherwise
-   * it would wait forever.
-   */
+  /** Forwards a line of the server if the line is a message. The server's last line may lack its line break. */
   async #refuseLine(bytes: Buffer): Promise<void> {
     this.#options.stray(bytes)
     const text = bytes.toString('utf8')
@@ -205,7 +203,7 @@ export class McpProxy {
     }
   }
 
-  /** Forwards a part of a line that is too long to parse, if the line begins like a message. */
+  /** Handles a piece of a line that is too long to parse. The piece is forwarded if the line begins like a message. */
   async #deliverPart(bytes: Buffer, { index, isLast, id, isRequest }: Fragment): Promise<void> {
     const { stdout, stray, calls, say } = this.#options
     if (index === 0) this.#isLongPassed = /^(?:\ufeff)?[ \t\r]*[{[]/.test(bytes.toString('utf8', 0, 1024))
@@ -219,7 +217,7 @@ export class McpProxy {
     if (id !== null && !isRequest) calls.noAnswer(id, { why, sent: null, isRefused: false })
   }
 
-  /** Answers a request with an error if the server gives no answer. Otherwise the client would wait forever. */
+  /** Answers a request with an error if the server gives no answer. Without the error the client would wait forever. */
   async #sendNoAnswer(id: RequestId, reason: NoAnswer): Promise<void> {
     const { why, sent } = reason
     const text = sent === null ? why : `${why}: ${strayText(sent)}`
@@ -237,7 +235,10 @@ function requestIdsOf({ value, inexact }: Message): unknown[] {
   return inexact === null ? [] : [null]
 }
 
-/** Returns the reason if the recorded calls of a line do not cover everything that a server will do. null: they do. */
+/**
+ * Returns null if the recorded calls of a line cover everything that a server will do. Otherwise returns the reason
+ * why they do not.
+ */
 function whyUnread(messages: readonly Message[]): string | null {
   return messages.some(({ value }) => usesTools(value))
     ? 'it contains tool calls of a model, which the server runs itself'
@@ -254,8 +255,8 @@ const END = Buffer.from([NEWLINE])
 
 /**
  * Returns the messages of a line like readLine, but marks a message as inexact if a server may understand it in
- * another way. A bare carriage return is white space in JSON, but ends a line for text readers (Python's universal
- * newlines, Node's readline), which may find other messages within one.
+ * another way. A bare carriage return is one cause: it is white space in JSON, but text readers (Python's universal
+ * newlines, Node's readline) end a line at it. They may find other messages within the line.
  */
 function readClientLine(bytes: Buffer): Message[] | null {
   const at = bytes.indexOf(CARRIAGE_RETURN)
@@ -270,8 +271,8 @@ function readClientLine(bytes: Buffer): Message[] | null {
 }
 
 /**
- * Returns the messages of a line: one, those of a list, or none for an empty line. null: the line is not JSON in
- * UTF-8.
+ * Returns the messages of a line: one message, the messages of a list, or no message for an empty line. Returns null
+ * if the line is not JSON in UTF-8.
  */
 function readLine(bytes: Buffer): Message[] | null {
   try {
@@ -285,6 +286,6 @@ function parseLine(text: string): Message[] | null {
   if (/^[ \t\r\n]*$/.test(text)) return []
   const message = readMessage(text)
   if (message === null) return null
-  // Old clients send several messages at once.
+  // A list is accepted, because old clients send several messages in one list.
   return Array.isArray(message.value) ? elementsOf(message) : [message]
 }

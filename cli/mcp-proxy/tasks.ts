@@ -3,7 +3,7 @@ import { statusOfResult } from './answer-status.ts'
 import { keyOf } from './json-rpc.ts'
 import { PROXY_OPEN_CALLS_MAX } from './limits.ts'
 
-/** End of a task. `path`: path of its result in the message. null: the message has none. */
+/** End of a task. `path`: path of the task's result in the message; null: the message has no result. */
 export type TaskEnd = {
   readonly status: 'ok' | 'error' | 'unknown'
   readonly errorType?: string
@@ -15,8 +15,8 @@ type Settle<Call> = (call: Call, end: TaskEnd, message: Message) => void
 const [ASK_STATE, ASK_RESULT] = [new Set<unknown>(['tasks/get', 'tasks/cancel']), 'tasks/result']
 
 /**
- * Tool calls that continue as tasks. The outcome of a call is that of its task: the final result, or a final state.
- * `completed` alone is not an outcome, because the result may still have `isError`.
+ * Tool calls that continue as tasks. The outcome of a call is the outcome of its task: the final result, or a final
+ * state. The state `completed` alone is not an outcome, because the result may still have `isError`.
  */
 export class Tasks<Call> {
   readonly #settle: Settle<Call>
@@ -46,7 +46,7 @@ export class Tasks<Call> {
     const earlier = this.#calls.get(taskId)
     if (earlier !== undefined) this.#settle(earlier, { ...UNKNOWN, path: null }, message)
     this.#calls.set(taskId, call)
-    // The answer may already contain the final state.
+    // The answer may already contain the task's final state.
     const isInside = valueAt(message.value, ['result', 'task']) !== undefined
     this.#readState(taskId, message, isInside ? ['result', 'task'] : ['result'])
   }
@@ -78,7 +78,10 @@ export class Tasks<Call> {
     return calls
   }
 
-  /** Ignores a JSON-RPC error, which may be about this request only, for example if the result has expired. */
+  /**
+   * Reads a task's result. A JSON-RPC error is ignored, because it may be about this request only, for example if the
+   * result has expired.
+   */
   #readResult(taskId: string, message: Message): void {
     const { status, errorType } = statusOfResult(message, ['result'])
     if (status === 'unknown') return
@@ -86,7 +89,7 @@ export class Tasks<Call> {
   }
 
   #readState(taskId: string, message: Message, path: readonly string[]): void {
-    // A later message may report the state.
+    // Ignored if a deciding name occurs twice, because a later message may report the state.
     if (hasTwice(message, path, ['taskId', 'status', 'result'])) return
     const state = valueAt(message.value, [...path, 'status'])
     const has = (name: string) => valueAt(message.value, [...path, name]) !== undefined
@@ -110,5 +113,5 @@ export class Tasks<Call> {
   }
 }
 
-/** A cancelled task may have been done in part. */
+/** The status is unknown, because a cancelled task may have been done in part. */
 const UNKNOWN = { status: 'unknown', errorType: 'task_cancelled' } as const

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 
-/** Writes, and waits for a slow reader, so that memory stays bounded. */
+/** Writes bytes. Waits for a slow reader, so that memory stays bounded. */
 export async function write(out: Writable, bytes: Buffer): Promise<void> {
   if (out.write(bytes) || out.destroyed) return
   const over = new AbortController()
   const { signal } = over
   await Promise.race([once(out, 'drain', { signal }), once(out, 'close', { signal })]).catch(() => {})
-  // Otherwise the listener for the other event would stay as long as the stream.
+  // Removes the listener for the other event, which would otherwise stay as long as the stream.
   over.abort()
 }

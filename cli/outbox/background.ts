@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { environment } from '../environment.ts'
 import { SENDER_LOG } from './directory.ts'
 
-/** Starts a sender that outlives this process. It ends at once if another one is running. */
+/** Starts a sender that outlives this process. The new sender ends at once if another sender is running. */
 export function sendInBackground(directory: string, args: readonly string[]): void {
   const log = tryOpen(join(directory, SENDER_LOG))
   try {
@@ -15,14 +15,17 @@ export function sendInBackground(directory: string, args: readonly string[]): vo
       stdio: ['ignore', 'ignore', log ?? 'ignore'],
       windowsHide: true,
     })
-      .on('error', () => {}) // the next hook tries again
+      .on('error', () => {}) // ignored: the next hook tries again
       .unref()
   } finally {
     if (log !== null) closeSync(log)
   }
 }
 
-/** null: the disk is full. The sender is started without a log, because it makes room. */
+/**
+ * Opens the log. Returns null if the disk is full. The sender is then started without a log, because sending makes
+ * room.
+ */
 function tryOpen(path: string): number | null {
   try {
     return openSync(path, 'w', 0o600)

@@ -19,9 +19,9 @@ import { list } from './directory.ts'
 import { CALLS_BEAT_MS, CALLS_STALE_MS } from './limits.ts'
 
 /*
- * Stores calls without an outcome. Before a call is forwarded, a record "no outcome came" is written here. The
- * outcome replaces it. If the process is killed, the next sender moves that record into the inbox. A single rename
- * decides, so each call has exactly one outcome.
+ * Stores calls without an outcome. Before a call is forwarded, a record "no outcome came" is written here. The call's
+ * outcome replaces that record. If the process is killed, the next sender moves the record into the inbox. A single
+ * rename decides between the two, so each call has exactly one outcome.
  *
  *     calls/<process>/holder        who the process is
  *     calls/<process>/<call>.ndjson the record "no outcome came", as the inbox would have it
@@ -62,13 +62,13 @@ export class OpenCalls {
       write()
     } catch (error) {
       if (code(error) !== 'ENOENT') throw error
-      // Another process took this one for dead and removed the folder.
+      // The folder is missing: another process took this process for dead and removed it.
       this.#makeFolder()
       write()
     }
   }
 
-  /** Puts the outcome into the inbox, in place of "no outcome came". */
+  /** Puts the outcome into the inbox, in place of the record "no outcome came". */
   settle(call: string, outcome: Item): void {
     const path = this.#path(call)
     const key = makeIdempotencyKey()
@@ -77,8 +77,8 @@ export class OpenCalls {
       renameSync(`${path}.tmp`, path)
     } catch (error) {
       if (code(error) !== 'ENOENT') throw error
-      // Another process took this one for dead while the machine slept. The ledger gets "no outcome came", and then
-      // the outcome.
+      // The record is missing: another process took this process for dead while the machine slept. The ledger then
+      // gets "no outcome came", and after it the outcome.
       putInInbox(this.#directory, outcome, key)
       return
     }
@@ -104,7 +104,7 @@ export class OpenCalls {
     try {
       utimesSync(join(this.#folder, HOLDER), new Date(), new Date())
     } catch {
-      // Another process took this one for dead. begin() and settle() handle that.
+      // Ignored: another process took this process for dead and removed the folder. begin() and settle() handle that.
     }
   }
 }
@@ -122,14 +122,17 @@ export function settleCalls(directory: string): void {
         if (file.endsWith('.ndjson'))
           renameSync(join(folder, file), join(openInbox(directory), inboxName(makeIdempotencyKey())))
       } catch (error) {
-        if (code(error) !== 'ENOENT') throw error // another process moved it
+        if (code(error) !== 'ENOENT') throw error // another process has moved it
       }
     }
     removeFolder(folder)
   }
 }
 
-/** Returns whether the process is gone. If that cannot be known, whether it gave no sign of life for CALLS_STALE_MS. */
+/**
+ * Returns whether the process has ended. If that cannot be known, returns whether it gave no sign of life for
+ * CALLS_STALE_MS.
+ */
 function isOver(folder: string): boolean {
   try {
     const path = join(folder, HOLDER)
@@ -138,8 +141,8 @@ function isOver(folder: string): boolean {
     return Date.now() - statSync(path).mtimeMs > CALLS_STALE_MS
   } catch (error) {
     if (code(error) !== 'ENOENT') throw error
-    // The folder is being created or removed, unless its process left it so because the disk had no room for an
-    // outcome.
+    // There is no holder file. Either the folder is being created or removed, or its process left it like this
+    // because the disk had no room for an outcome. The folder's age decides.
     const found = statSync(folder, { throwIfNoEntry: false })
     return found !== undefined && Date.now() - found.mtimeMs > CALLS_STALE_MS
   }

@@ -6,12 +6,12 @@ import { OUTBOX_BEGINS_MS } from './limits.ts'
 
 /*
  * An outbox is a spool (sdk/README.md) that several processes share. Hooks and proxies put records into its inbox.
- * One of them, or `tallystick flush`, has the lock and sends.
+ * One of these processes, or `tallystick flush`, has the lock and sends the records.
  */
 
 const BATCH_NAME = /^\d{16}\.(ndjson|parts)$/
 
-/** Returns whether anything waits to be sent. */
+/** Returns whether any record waits to be sent. */
 export function hasWork(directory: string): boolean {
   return (
     list(directory).some((name) => BATCH_NAME.test(name)) ||
@@ -20,8 +20,9 @@ export function hasWork(directory: string): boolean {
 }
 
 /**
- * Returns whether a running process will send a record put now. It has the lock, and checks again after releasing it,
- * or was started a moment ago, as when many hooks run at the same time.
+ * Returns whether a running process will send a record that is put into the inbox now. Either that process has the
+ * lock, and checks the inbox again after releasing it; or it was started a moment ago, which happens when many hooks
+ * run at the same time.
  */
 export function hasSender(directory: string): boolean {
   const begun = statSync(join(directory, SENDER_LOG), { throwIfNoEntry: false })
@@ -33,7 +34,7 @@ export function hasSender(directory: string): boolean {
   }
 }
 
-/** File with the output of the newest background sender. Empty if all is well. */
+/** File with the output of the newest background sender. It is empty if there was no problem. */
 export const SENDER_LOG = 'sender.log'
 
 /** Returns the names in a folder, or none if the folder does not exist. */

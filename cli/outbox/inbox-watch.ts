@@ -1,7 +1,10 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { openInbox } from '../../sdk/node/inbox.ts'
 
-/** Reports changes of an inbox at once if the file system supports that. Otherwise `next` waits for its full time. */
+/**
+ * Reports changes of an inbox at once, if the file system supports that. If it does not, `next` waits for its full
+ * time.
+ */
 export class InboxWatch {
   readonly #watcher: FSWatcher | null
   #changed = false
@@ -14,7 +17,7 @@ export class InboxWatch {
     })
   }
 
-  /** Resolves at a change since the last call, or after `waitMs`. */
+  /** Resolves when the inbox has changed since the last call, or after `waitMs`. */
   async next(waitMs: number): Promise<void> {
     if (!this.#changed)
       await new Promise<void>((resolve) => {

@@ -1,11 +1,11 @@
 // Limits of tallystick flush, hook and mcp-proxy (docs/integrations/hooks.md, docs/integrations/mcp-proxy.md)
 /** Interval of polls for records of other processes, where the file system reports no changes. */
 export const OUTBOX_POLL_MS = 500
-/** Interval of checks whether accepted records are sent. */
+/** Interval at which the sender checks whether all accepted records are sent. */
 export const OUTBOX_BUSY_POLL_MS = 10
 /** Time without work after which a sender releases the outbox, and a background sender ends. */
 export const OUTBOX_IDLE_MS = 10_000
-/** Time in which no other background sender is started, because starting one takes longer. */
+/** Time in which no second background sender is started, because starting a sender takes about this long. */
 export const OUTBOX_BEGINS_MS = 250
 /** Delay before the next attempt while another process sends from the outbox. */
 export const OUTBOX_RETRY_MS = 1_000
@@ -15,15 +15,15 @@ export const OUTBOX_BLOCKED_MS = 15_000
 export const OUTBOX_DELAY_MS_MAX = 2_000
 /** Time in which a process does not repeat the same message. */
 export const OUTBOX_REPEAT_MS = 60_000
-/** Time after its last success at which a background sender gives up. The next hook starts another one. */
+/** A background sender gives up when its last success is this long ago. The next hook then starts another sender. */
 export const OUTBOX_BACKGROUND_MS_MAX = 120_000
 /** Default of `tallystick flush --timeout`. */
 export const FLUSH_SECONDS_DEFAULT = 60
 export const FLUSH_SECONDS_MAX = 86_400
 /**
- * Silence after which a call counts as over if its proxy runs on another machine, or ran before a restart of this
- * one.
+ * Silence after which a call counts as over, if its process can't be checked: the proxy runs on another machine, or
+ * ran before this machine was restarted.
  */
 export const CALLS_STALE_MS = 60_000
-/** Interval of a proxy's signs of life. */
+/** Interval at which a proxy shows that it is alive. */
 export const CALLS_BEAT_MS = 10_000

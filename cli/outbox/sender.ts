@@ -18,9 +18,9 @@ import {
 
 export type SenderOptions = {
   readonly directory: string
-  /** Throws if no key is known. */
+  /** Opens the client. Throws if no key is known. */
   readonly connect: () => Promise<Tallystick>
-  /** Reports to people what keeps records from being sent. */
+  /** Reports to the user what prevents records from being sent. */
   readonly report: (message: string) => void
 }
 
@@ -33,13 +33,13 @@ type SendOptions = {
 export type SendResult = {
   readonly recorded: number
   readonly refused: number
-  /** Reason why records remain. null: none do. */
+  /** Reason why records remain; null: no records remain. */
   readonly left: string | null
 }
 
 /**
- * Sends the records of an outbox until none came for `idleMs`, an error occurs that only people can fix, or the
- * signal aborts. Throws SpoolInUseError while another process sends from it.
+ * Sends the records of an outbox. Ends when no record came for `idleMs`, when an error occurs that only people can
+ * fix, or when the signal aborts. Throws SpoolInUseError while another process sends from the outbox.
  */
 export async function sendOnce(
   { directory, connect, report }: SenderOptions,
@@ -65,7 +65,7 @@ export async function sendOnce(
     await adoptUntilIdle(notarizer, watch, { idleMs, isOver: () => signal.aborted || blocked !== null })
   } finally {
     watch.close()
-    // Rejects if records remain. They stay in the spool.
+    // Rejects if records remain. That is ignored, because these records stay in the spool.
     await notarizer.close({ timeoutMs: 1 }).catch(() => {})
   }
   const { recorded, refused, buffered, lastError } = notarizer.stats
@@ -73,8 +73,8 @@ export async function sendOnce(
 }
 
 /**
- * Sends until no record came for `idleMs`, or none was recorded for `giveUpMs`. Returns the reason why records
- * remain, or null. Throws what sendOnce throws.
+ * Sends until no record came for `idleMs`, or no record was recorded for `giveUpMs`. Returns the reason why records
+ * remain, or null. Throws the errors of sendOnce.
  */
 export async function sendWhileItWorks(
   options: SenderOptions,
@@ -86,8 +86,8 @@ export async function sendWhileItWorks(
   const onRecorded = () => void timer.refresh()
   try {
     let left: string | null
-    // A hook that saw this sender alive started no other one. So this sender also sends records that came while it
-    // released the outbox.
+    // A hook that saw this sender running has started no other sender. So this sender also sends records that came
+    // while it released the outbox.
     do left = (await sendOnce(options, { idleMs, signal, onRecorded })).left
     while (left === null && hasWork(options.directory) && !signal.aborted)
     return left
@@ -115,7 +115,7 @@ async function adoptUntilIdle(
   }
 }
 
-/** Sends while the process lives. Of the processes that share an outbox, one sends at a time. */
+/** Sends while the process lives. Of the processes that share an outbox, only one sends at a time. */
 export class Sender {
   readonly #options: SenderOptions
   readonly #stop = new AbortController()

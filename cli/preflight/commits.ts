@@ -12,9 +12,9 @@ import {
 /** Latencies of commits, one after another, on one connection. */
 export type Commits = {
   readonly commit: LatencySummary
-  /** The control: the same commits without a flush. */
+  /** Latencies of the same commits without a flush, to compare with. */
   readonly unflushed: LatencySummary
-  /** The difference: flushing the log, and the standbys that commits wait for. */
+  /** The difference between the two: the time for flushing the log, and for the standbys that commits wait for. */
   readonly flush: LatencySummary
 }
 
@@ -26,11 +26,11 @@ export async function measureRoundTrips(client: pg.ClientBase): Promise<LatencyS
 /**
  * Measures commits with and without a flush.
  *
- * The median of the control is subtracted from each commit. Single commits cannot be paired, so the p99 of `flush`
- * includes the noise of the rest of a commit, and tends to be too high.
+ * The median of the commits without a flush is subtracted from each commit with a flush. Single commits cannot be
+ * paired. So the p99 of `flush` also includes the noise of the rest of a commit, and tends to be too high.
  *
- * All flushed commits run before the control. Otherwise Postgres would write the unflushed log in the background, and
- * the next flush would wait for that.
+ * All commits with a flush run first. In the other order, Postgres would still write the unflushed log in the
+ * background, and the next flush would wait for that.
  */
 export async function measureCommits(client: pg.ClientBase): Promise<Commits> {
   const bounds = { samples: PREFLIGHT_COMMITS, samplesMin: PREFLIGHT_COMMITS_MIN }
@@ -44,7 +44,7 @@ export async function measureCommits(client: pg.ClientBase): Promise<Commits> {
   }
 }
 
-/** Returns the milliseconds of each run. The first run does not count, because it loads catalogs and plans. */
+/** Returns the milliseconds of each run. The first run is left out, because it loads catalogs and plans. */
 async function repeat(
   work: () => Promise<void>,
   { samples, samplesMin }: { readonly samples: number; readonly samplesMin: number },

@@ -1,4 +1,4 @@
-/** Result of one check, with advice unless it is ok. skip: the check was not possible. */
+/** Result of one check. It has advice unless the result is ok. `skip`: the check was not possible. */
 export type Finding = {
   readonly check: string
   readonly status: 'ok' | 'warn' | 'fail' | 'skip'

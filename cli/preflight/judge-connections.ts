@@ -9,16 +9,16 @@ import {
 import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** Maximum connections of one process's pools (src/db/connect/pools.ts). */
+/** Maximum number of connections in the pools of one process (src/db/connect/pools.ts). */
 export const API_CONNECTIONS = WRITE_CONNECTIONS_MAX + READ_CONNECTIONS_MAX + SEARCH_CONNECTIONS_MAX
 export const WORKER_CONNECTIONS =
   READ_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX + PEER_CONNECTIONS_MAX + JOB_CONNECTIONS_MAX
 
 export type ConnectionPlan = {
-  /** Connections available to servers and workers of this database, including those already running. */
+  /** Connections that servers and workers of this database can use, including the processes that already run. */
   readonly usable: number
   readonly usedByOthers: number
-  /** API processes that fit beside one worker. */
+  /** Number of API processes that fit beside one worker. */
   readonly apiProcesses: number
   readonly workerFits: boolean
 }
@@ -26,7 +26,7 @@ export type ConnectionPlan = {
 /** Calculates how many processes fit. `own`: the connected login, whose limits also count. */
 export function planConnections(facts: ConnectionFacts, own: string): ConnectionPlan {
   const cluster = facts.max - facts.reserved
-  // One of the used connections is the preflight's own.
+  // One of the used connections is the preflight's own, so it is subtracted.
   const usedByOthers = Math.max(0, facts.inUse - facts.ours - 1)
   const othersHere = Math.max(0, facts.databaseInUse - facts.ours - 1)
   const usable = Math.min(cluster - usedByOthers, limited(facts.databaseMax) - othersHere)
@@ -54,14 +54,14 @@ export function judgeConnections(facts: ConnectionFacts, plan: ConnectionPlan): 
       : 'there is no room for a worker')
   const advice = `raise max_connections or the limits: each API process needs ${API_CONNECTIONS}, each worker ${WORKER_CONNECTIONS}`
   if (!plan.workerFits || plan.apiProcesses === 0) return fail('connections', detail, advice)
-  // During a rolling restart the old and the new process run at the same time.
+  // One process is not enough, because during a rolling restart the old and the new process run at the same time.
   if (plan.apiProcesses === 1) return warn('connections', `${detail}: none for a rolling restart`, advice)
   return ok('connections', detail)
 }
 
 const limited = (max: number) => (max < 0 ? Infinity : max)
 
-/** Returns the login's connection limit. Superusers have none. */
+/** Returns the login's connection limit. Superusers have no limit. */
 function limitOf({ logins }: ConnectionFacts, login: string): number {
   const found = logins.find((each) => each.login === login)
   return found === undefined || found.isSuperuser ? Infinity : limited(found.max)

@@ -24,8 +24,8 @@ export function judgeRoundTrip(roundTrip: LatencySummary): Finding {
 }
 
 /**
- * Judges commits. The gate applies to the median, which characterizes the disk. The p99 is three of three hundred
- * samples and depends on other load, so above the gate it is only a warning.
+ * Judges commits. The gate applies to the median, which characterizes the disk. A p99 above the gate is only a
+ * warning: it depends on three of three hundred samples, and on other load.
  */
 export function judgeCommits(commits: Commits | null, gateMs: number): Finding[] {
   if (commits === null)
@@ -78,7 +78,8 @@ export function judgeServer(
       : warn('server version', `it has ${version}, this tool ${ourVersion}`, 'use the same version of both'),
   ]
   if (clock === null) return findings
-  // The server signs by its own clock, and the database compares that with its own.
+  // The server's clock minus the database's clock: the server signs by its own clock, and the database compares that
+  // time with its own.
   const offset = { aheadMs: clock.aheadMs - database.aheadMs, errorMs: clock.errorMs + database.errorMs }
   return [...findings, judgeOffset('server clock', 'the server’s', 'the database’s', offset)]
 }
@@ -91,7 +92,7 @@ function judgeOffset(
 ): Finding {
   const which = aheadMs > 0 ? 'ahead of' : 'behind'
   const detail = `${theirs} is ${offsetText(aheadMs)} ${which} ${other} (± ${offsetText(errorMs)})`
-  // Certain part of the offset: without the error of the measurement.
+  // The part of the offset that is certain: the offset minus the measuring error.
   const certainMs = Math.abs(aheadMs) - errorMs
   const advice = `synchronize both with a time server (NTP): entries more than ${CLOCK_SKEW_MS_MAX / 1000} s off are refused`
   if (certainMs > PREFLIGHT_CLOCK_FAIL_MS) return fail(check, detail, advice)

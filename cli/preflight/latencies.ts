@@ -1,6 +1,6 @@
 import { createHistogram } from 'node:perf_hooks'
 
-/** Latencies in nanoseconds. */
+/** Summary of latencies, in nanoseconds. */
 export type LatencySummary = {
   readonly count: number
   readonly mean: number
@@ -13,7 +13,7 @@ export type LatencySummary = {
 
 type Latencies = { record(ms: number): void; readonly histogram: ReturnType<typeof createHistogram> }
 
-/** Longer than any run. An HDR histogram needs its range beforehand. */
+/** Range of the histogram, which must be known in advance. It is longer than any run. */
 const LATENCY_NS_MAX = 600_000_000_000
 
 /**

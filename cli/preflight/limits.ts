@@ -2,20 +2,26 @@
 /** Clock difference above which append_entries refuses entries. */
 export const CLOCK_SKEW_MS_MAX = 30_000
 export const PREFLIGHT_CLOCK_WARN_MS = 1_000
-/** Less than 30 s, because a drifting clock would pass that before a person reacts. */
+/** Less than 30 s, because a drifting clock would exceed 30 s before a person reacts. */
 export const PREFLIGHT_CLOCK_FAIL_MS = 25_000
 export const PREFLIGHT_GATE_MS_DEFAULT = 5
 export const PREFLIGHT_ROUND_TRIPS = 200
-/** Commits with and without a flush. On a slow disk fewer, but at least the minimum. */
+/**
+ * Number of commits with a flush, and of commits without. On a slow disk fewer are measured, but at least the
+ * minimum.
+ */
 export const PREFLIGHT_COMMITS = 300
 export const PREFLIGHT_COMMITS_MIN = 20
 export const PREFLIGHT_COMMITS_MS_MAX = 4_000
-/** Samples of each clock. The best one counts. */
+/** Samples of each clock. The most exact sample is used. */
 export const PREFLIGHT_CLOCK_SAMPLES = 20
-/** A record waits for at least two round trips: its own, and that of the batch before it. */
+/** A record waits for at least two round trips: its own, and the one of the batch before it. */
 export const PREFLIGHT_ROUND_TRIP_WARN_MS = 5
-/** Limit of a server's answer, which may be any server. */
+/** Limit of an answer, because the address may be that of any server. */
 export const PREFLIGHT_ANSWER_CHARS_MAX = 64 * 1024
-/** Limit of a standby's replay delay. Servers do not read from a slower one either (TALLYSTICK_REPLICA_LAG_MS_MAX). */
+/**
+ * Limit of a standby's replay delay. Servers do not read from a slower standby either
+ * (TALLYSTICK_REPLICA_LAG_MS_MAX).
+ */
 export const PREFLIGHT_REPLAY_MS_MAX = 10_000
 export const PREFLIGHT_REPLAY_POLL_MS = 10

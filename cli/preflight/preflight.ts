@@ -26,7 +26,7 @@ type PreflightOptions = {
   readonly database: DatabaseOrUrl
   readonly gateMs: number
   readonly server: { readonly url: URL; readonly version: string } | null
-  /** Standby that servers are to read from. */
+  /** Standby that servers are to read from; null: no standby. */
   readonly replica: { readonly database: DatabaseOrUrl; readonly address: string } | null
   readonly now: () => number
 }
@@ -54,7 +54,7 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
   const client = await openPreflightClient(options.database)
   try {
     const facts = await readPostgres(client)
-    // Last, because a commit that no standby confirms blocks its connection.
+    // Measured last, because a commit that no standby confirms blocks its connection.
     const timed = await timePostgres(client, options, facts)
     const replica = await readReplicaAnswers(client, options)
     const server = await readServerAnswers(options)
@@ -110,16 +110,16 @@ function nullIfDenied(error: unknown): null {
 }
 
 /**
- * Returns null for commits that are denied, or hang because standbys are away. pg reports the latter by this message,
- * without a code.
+ * Returns null for commits that are denied, or that hang because standbys are away. pg reports a hanging commit by
+ * this message, without a code.
  */
 function nullIfDeniedOrStuck(error: unknown): null {
   return (error as Error).message === 'Query read timeout' ? null : nullIfDenied(error)
 }
 
 /**
- * Returns an Error for an unreadable replica, which becomes a finding: servers continue without it. Runs after the
- * commits, which the replica must replay.
+ * Reads the replica's facts. Returns an Error for an unreadable replica, which becomes a finding, because servers
+ * continue without a replica. It runs after the commits, because the replica must replay them.
  */
 async function readReplicaAnswers(
   client: pg.Client,
@@ -142,7 +142,10 @@ function judgeReplicaAnswers(answers: ReplicaAnswers | Error | null): Finding[] 
   ]
 }
 
-/** Returns an Error for an unreachable server, which becomes a finding: the other measurements stay valid. */
+/**
+ * Reads the server's answers. Returns an Error for an unreachable server, which becomes a finding, because the other
+ * measurements stay valid.
+ */
 async function readServerAnswers({ server, now }: PreflightOptions): Promise<ServerAnswers | Error | null> {
   return server === null ? null : askServer(server.url, now).catch((error: Error) => error)
 }

@@ -12,9 +12,10 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import { PREFLIGHT_REPLAY_MS_MAX, PREFLIGHT_REPLAY_POLL_MS } from './limits.ts'
 
 /**
- * Facts of a standby and its primary. `replayMs`: time until the standby had everything that the primary had at the
- * beginning. null: the standby does not report its position, or the primary is itself a standby. Infinity: longer
- * than the limit.
+ * Facts of a standby and its primary.
+ *
+ * `replayMs`: time until the standby had all data that the primary had at the beginning. null: the standby does not
+ * report its position, or the primary is itself a standby. Infinity: the time was longer than the limit.
  */
 export type ReplicaAnswers = {
   readonly facts: ReplicaFacts
@@ -49,8 +50,8 @@ async function measureReplay(primary: pg.ClientBase, replica: pg.ClientBase): Pr
 }
 
 /**
- * Judges a standby. Anything that keeps servers from reading there is reported first and alone, because the rest is
- * then irrelevant.
+ * Judges a standby. A fact that keeps servers from reading there is reported alone, because all other facts are then
+ * irrelevant.
  */
 export function judgeReplica({ facts, primary, replayMs }: ReplicaAnswers): Finding {
   if (!facts.isStandby)

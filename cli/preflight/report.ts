@@ -3,7 +3,10 @@ import { API_CONNECTIONS, WORKER_CONNECTIONS } from './judge-connections.ts'
 import type { LatencySummary } from './latencies.ts'
 import type { PreflightResult } from './preflight.ts'
 
-/** Output of `--json`. Scripts may rely on the names, which end with their units. docs/operate/settings.md#preflight lists them. */
+/**
+ * Output of `--json`. Scripts rely on the names, which end with their units. docs/operate/settings.md#preflight lists
+ * them.
+ */
 export type PreflightReport = ReturnType<typeof makeReport>
 
 export function makeReport(result: PreflightResult, about: { address: string; gateMs: number; at: Date }) {

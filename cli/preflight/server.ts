@@ -5,7 +5,7 @@ import { type LatencySummary, summarizeMs } from './latencies.ts'
 import { PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from './limits.ts'
 
 export type ServerAnswers = {
-  /** null: not a Tallystick server. */
+  /** null: the answer is not from a Tallystick server. */
   readonly version: string | null
   readonly readyStatus: number
   /** Latency of `/livez`, which does not use the database, on an open connection. */
@@ -14,7 +14,7 @@ export type ServerAnswers = {
   readonly clock: ClockOffset | null
 }
 
-/** A Date header has whole seconds, so the time was within that second. */
+/** Precision of a Date header, which has whole seconds. */
 const DATE_MS = 1_000
 
 /** Reads a server's public answers. Throws the errors of `fetch`. */
@@ -51,7 +51,7 @@ async function ask(url: URL, now: () => number): Promise<Answer> {
   return { status: response.status, body, tookMs, clock }
 }
 
-/** Reads at most PREFLIGHT_ANSWER_CHARS_MAX of the answer, because it may be any server. */
+/** Reads at most PREFLIGHT_ANSWER_CHARS_MAX of an answer, because the address may be that of any server. */
 async function readStart(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -76,7 +76,7 @@ function narrowest(answers: readonly Answer[]): ClockOffset | null {
   return clocks.sort((a, b) => a.errorMs - b.errorMs)[0] ?? null
 }
 
-/** A server's address may include a path. */
+/** Returns the URL of a public route. The server's address may include a path. */
 function pathBelow(baseUrl: URL, name: string): string {
   return `${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}/${name}`
 }

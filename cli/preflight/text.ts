@@ -1,6 +1,6 @@
 import type { LatencySummary } from './latencies.ts'
 
-/** Formats milliseconds with three digits, the precision of the histogram. */
+/** Formats milliseconds with three digits, because that is the precision of the histogram. */
 export function msOf(nanoseconds: number): string {
   const ms = nanoseconds / 1e6
   return `${ms >= 100 ? ms.toFixed(0) : ms.toPrecision(3)} ms`

@@ -30,11 +30,11 @@ const schema = z.strictObject({
     ),
 })
 
-/** Controls, and which entries are evidence for each. */
+/** A list of controls. Each says which entries are evidence for it. */
 export type ControlMap = z.output<typeof schema>
 export type Control = ControlMap['controls'][number]
 
-/** Default map: one control for all entries. */
+/** Default map, with one control for all entries. */
 export const NO_MAP: ControlMap = { title: 'All entries', controls: [{ id: 'all', title: 'All entries' }] }
 
 /** Reads a control map in YAML 1.2. Throws UsageError. */
@@ -60,8 +60,8 @@ export function controlsOf({ controls }: ControlMap, row: ReportRow): string[] {
 }
 
 /**
- * Returns whether the row is evidence for the control: it matches all conditions. A type may be a name, for all
- * versions.
+ * Returns whether the row is evidence for the control, which means that it matches all conditions. A type may be
+ * given as a name, which means all its versions.
  */
 export function isEvidence(
   { kinds, types, agents }: Control,

@@ -15,7 +15,7 @@ const COLUMNS = [
   'leaf',
 ] as const satisfies readonly (keyof ReportRow)[]
 
-/** Yields a CSV table (RFC 4180) of all rows with their controls. The last row has the verifier's line. */
+/** Yields a CSV table (RFC 4180) of all rows with their controls. The last row is the verifier's last line. */
 export async function* csvOf(
   rows: AsyncIterable<ReportRow>,
   map: ControlMap,
@@ -32,7 +32,10 @@ function csvLine(fields: readonly string[]): string {
   return `${fields.map(csvField).join(',')}\r\n`
 }
 
-/** Spreadsheets run text that begins with these characters as a formula. An apostrophe prevents that. */
+/**
+ * Returns a CSV field. Spreadsheets run text that begins with one of these characters as a formula; an apostrophe in
+ * front of it prevents that.
+ */
 export function csvField(value: string): string {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -33,7 +33,7 @@ export class Figures {
     figures.outcomes[name] = (figures.outcomes[name] ?? 0) + 1
   }
 
-  /** Days in order, without empty ones. */
+  /** Days in order. Days without rows are left out. */
   get days(): DayFigures[] {
     return [...this.#days.values()].sort((a, b) => (a.day < b.day ? -1 : 1))
   }

@@ -14,8 +14,8 @@ figure{margin:1rem 0}figcaption{font-weight:600}svg{width:100%;height:auto}.leaf
 const COLUMNS = ['Seq', 'Recorded', 'Kind', 'Record', 'Type', 'Agent', 'For', 'Outcome', 'Signed by', 'Leaf']
 
 /**
- * Yields a printable HTML file: no script, no external resource, all foreign text escaped. Reads `rows` once per
- * control, so that memory does not grow with the file.
+ * Yields a printable HTML file. It has no script and no external resource, and all text of others is escaped. Reads
+ * `rows` once for each control, so that memory does not grow with the file.
  */
 export async function* htmlOf(
   rows: () => AsyncIterable<ReportRow>,

@@ -2,7 +2,7 @@ import { type ControlMap, controlsOf } from './control-map.ts'
 import type { Figures } from './figures.ts'
 import type { ReportRow } from './rows.ts'
 
-/** Yields one JSON object: the map, counts by day, rows with their controls, and the verifier's line. */
+/** Yields one JSON object: the map, counts by day, rows with their controls, and the verifier's last line. */
 export async function* jsonOf(
   rows: AsyncIterable<ReportRow>,
   map: ControlMap,

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../src/proof/json/json-value.ts'
 import { isObject } from '../../src/proof/statement/fields.ts'
 import { STATEMENT } from '../../src/proof/statement/kinds.ts'
 
-/** Facts about an entry, or about a record of a batch. Empty texts where there is no value. */
+/** Facts about an entry, or about a record of a batch. A text is empty if there is no value. */
 export type ReportRow = {
   readonly seq: number
   readonly recordedAt: string
@@ -13,18 +13,18 @@ export type ReportRow = {
   readonly type: string
   readonly agent: string
   readonly onBehalfOf: string
-  /** A verdict, an outcome, the new state, or the status in an agent's record. */
+  /** The verdict, the outcome, the new state, or the status in an agent's record. */
   readonly outcome: string
   readonly denied: boolean
-  /** Empty for a registered statement. The verifier's last line tells who signed it. */
+  /** Empty for a registered statement. The verifier's last line says who signed such statements. */
   readonly signedBy: 'server' | 'agent' | ''
   readonly leaf: string
 }
 
 /**
- * Yields the rows of a verified entry of a bundle. Every fact comes from a verified line. Entries outside a range,
- * and entries that only provide the keys of a selection, have rows too. `types`: types of the gated records so far,
- * for the rows of their steps.
+ * Yields the rows of a verified entry of a bundle. Every fact comes from a verified line. There are also rows for
+ * entries outside a range, and for entries that only provide the keys of a selection. `types`: types of the gated
+ * records so far, which the rows of their steps need.
  */
 export function* rowsOf(entry: VerifiedBundleEntry, types: Map<string, string>): Generator<ReportRow> {
   const { seq, kind, leaf } = entry
@@ -51,7 +51,7 @@ export function* rowsOf(entry: VerifiedBundleEntry, types: Map<string, string>):
 }
 
 /**
- * Returns the outcome: of a step its verdict, outcome or state, of an agent's own record its status or decision
+ * Returns the outcome. For a step: its verdict, outcome or state. For an agent's own record: its status or decision
  * (docs/guides/types.md).
  */
 function outcomeOf(predicate: JsonObject, document: JsonValue): Pick<ReportRow, 'outcome' | 'denied'> {
@@ -62,9 +62,9 @@ function outcomeOf(predicate: JsonObject, document: JsonValue): Pick<ReportRow, 
   return { outcome, denied: DENIALS.has(outcome) }
 }
 
-/** Plain words without anything that a spreadsheet would treat as a formula or a separator. */
+/** Matches plain words, without characters that a spreadsheet would treat as a formula or a separator. */
 const OUTCOME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
-/** Replaces outcomes that are not plain words, or too many. */
+/** Outcome shown instead of outcomes that are not plain words, and of those beyond the limit. */
 export const OTHER_OUTCOME = 'other'
 const DENIALS: ReadonlySet<string> = new Set(['reject', 'denied', 'deny'])
 

@@ -11,9 +11,9 @@ import { type ReportRow, rowsOf } from './rows.ts'
 export type VerifiedRows = { readonly report: BundleReport; readonly rows: () => AsyncIterable<ReportRow> }
 
 /**
- * Verifies a bundle and calls `work` with its rows, which are stored in a temporary file meanwhile. A report reads
- * the rows once per control. The bundle is read only once, because another process could change it. Throws
- * VerificationError like checkBundle.
+ * Verifies a bundle and calls `work` with its rows. The rows are stored in a temporary file meanwhile, because a
+ * report reads them once for each control. The bundle itself is read only once, because another process could change
+ * it. Throws VerificationError like checkBundle.
  */
 export async function withVerifiedRows<Result>(
   source: ExportSource,

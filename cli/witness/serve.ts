@@ -79,7 +79,7 @@ async function answer(
   return text === null ? { status: 400, body: 'the body is not UTF-8\n' } : witness.addCheckpoint(text)
 }
 
-/** null: not UTF-8. */
+/** Returns null if the body is not UTF-8. */
 function decode(body: Buffer): string | null {
   try {
     return utf8Decode(body)
@@ -88,7 +88,7 @@ function decode(body: Buffer): string | null {
   }
 }
 
-/** null: too long. */
+/** Returns null if the body is too long. */
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const pieces: Buffer[] = []
   let bytes = 0
@@ -103,7 +103,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
 function send(response: ServerResponse, { status, body, isSize = false }: WitnessAnswer): void {
   const type = isSize ? 'text/x.tlog.size' : 'text/plain; charset=utf-8'
   const more = status === 429 || status === 503 ? { 'retry-after': '1' } : {}
-  // The rest of a body that is too long is not read.
+  // The connection is closed after 413, because the rest of the body is not read.
   const close = status === 413 ? { connection: 'close' } : {}
   response.writeHead(status, { 'content-type': type, ...more, ...close }).end(body)
 }

@@ -20,14 +20,16 @@ import { WITNESS_FORKS_STORED_MAX, WITNESS_LOCK_STALE_MS } from './limits.ts'
 const IDENTITY = 'witness.json'
 const NOTE_NAME = /^([0-9a-f]{64})\.note$/
 
-/** The largest cosigned checkpoint of a log, with the cosignature. */
+/** The largest cosigned checkpoint of a log. The note includes the cosignature. */
 type Cosigned = { readonly tree: LogTree; readonly note: string }
 
 /**
- * A folder with the key of a witness, and for each log the newest cosigned checkpoint. A cosignature is worthless if
- * this state ever goes back. So one process uses it at a time, `storeCosigned` returns when the data is on disk, and an
- * incomplete folder is refused. A folder restored as a whole looks like a past state, which cannot be detected from
- * inside. A checkpoint with a later cosignature of this key reveals it (`isRolledBack`).
+ * A folder with the key of a witness, and for each log the newest cosigned checkpoint.
+ *
+ * Cosignatures are worthless if this state ever goes back. So only one process uses the folder at a time,
+ * `storeCosigned` returns when the data is on disk, and an incomplete folder is refused. A folder that was restored
+ * as a whole looks like a past state, which cannot be detected from its content. A checkpoint with a later
+ * cosignature of this key reveals it (`isRolledBack`).
  */
 export class WitnessState {
   readonly signer: Signer
@@ -41,8 +43,8 @@ export class WitnessState {
   #forks = new Map<string, number>()
 
   /**
-   * Opens the folder. Throws UsageError or SourceError, which tell what to do. `name`: required for a new folder,
-   * otherwise it must match.
+   * Opens the folder. Throws UsageError or SourceError; their texts say what to do. `name`: required for a new
+   * folder. For an existing folder it must match if it is given.
    */
   static async open(
     path: string,
@@ -77,7 +79,7 @@ export class WitnessState {
     this.key = makeNoteKey(identity.name, 'cosignature', this.signer.key, providers.sha256)
   }
 
-  /** null: no checkpoint of this log was cosigned. */
+  /** Returns null if no checkpoint of this log was cosigned. */
   findCosignedTree(origin: string): SeenTree | null {
     return this.#cosigned.get(this.hashOf(origin))?.tree ?? null
   }
@@ -92,8 +94,8 @@ export class WitnessState {
   }
 
   /**
-   * Stores a note with the log's signature and the cosignature. Returns when it is on disk, and only then may it be
-   * sent.
+   * Stores a note with the log's signature and the cosignature. Returns when the note is on disk. Only then may the
+   * cosignature be sent.
    */
   async storeCosigned(tree: LogTree, note: string): Promise<void> {
     const hash = this.hashOf(tree.origin)
@@ -103,7 +105,10 @@ export class WitnessState {
     this.#cosigned.set(hash, { tree, note })
   }
 
-  /** Stores a note of a log that signed two trees of one size. Together with the cosigned note it convicts the log. */
+  /**
+   * Stores a note of a log that signed two trees of the same size. The stored note and the cosigned one together
+   * convict the log.
+   */
   async storeFork(tree: LogTree, note: string): Promise<void> {
     const hash = this.hashOf(tree.origin)
     const kept = this.#forks.get(hash) ?? 0
@@ -112,7 +117,7 @@ export class WitnessState {
     await this.#write(`${hash}.fork-${tree.size}-${toHex(tree.root).slice(0, 16)}`, note)
   }
 
-  /** Returns whether the key has cosigned more of this log than the folder knows. Once true, it stays true. */
+  /** Returns whether the key has cosigned more of this log than the folder contains. Once true, it stays true. */
   async isRolledBack(signed: { readonly note: Note; readonly tree: LogTree } | null): Promise<boolean> {
     if (signed === null) return false
     const { note, tree } = signed
@@ -149,7 +154,8 @@ export class WitnessState {
     for (const hash of this.#identity.cosigned) {
       if (!this.#cosigned.has(hash)) throw lost(join(this.#folder, `${hash}.note`), 'is gone')
     }
-    // A killed process had written the note, but not the list yet.
+    // A process may have been killed after it wrote the note and before it wrote the list. So missing logs are added
+    // to the list.
     const cosigned = [...this.#cosigned.keys()].sort()
     if (cosigned.length > this.#identity.cosigned.length) await this.#writeIdentity({ cosigned })
   }
@@ -168,7 +174,10 @@ export class WitnessState {
     }
   }
 
-  /** Serialized, because requests of other logs write the file too. Each write contains all earlier changes. */
+  /**
+   * Writes are serialized, because requests of other logs write the file too. Each write contains all earlier
+   * changes.
+   */
   async #writeIdentity(change: Partial<Identity>): Promise<void> {
     this.#identity = { ...this.#identity, ...change }
     const write = this.#identityWrites.then(() => this.#write(IDENTITY, formatIdentity(this.#identity)))
@@ -176,7 +185,10 @@ export class WitnessState {
     await write
   }
 
-  /** A process that was suspended for long may have lost the folder to another one, which has continued. */
+  /**
+   * Requires the lock first: a process that was suspended for a long time may have lost the folder to another
+   * process.
+   */
   async #write(file: string, content: string): Promise<void> {
     this.#lock.requireLock()
     await replaceFile(join(this.#folder, file), content)

@@ -17,14 +17,14 @@ import {
 } from './limits.ts'
 import { START_ANEW, type WitnessState } from './state.ts'
 
-/** Answer of a witness. `isSize`: the body is a size (409), not a text. */
+/** Answer of a witness. `isSize`: the body is a size (status 409) and not a text. */
 export type WitnessAnswer = { readonly status: number; readonly body: string; readonly isSize?: boolean }
 
 export const TOO_MANY: WitnessAnswer = { status: 429, body: 'too many requests: try again in a second\n' }
 
 /**
- * Limit of checkpoints that the log has signed and that grow its tree. Others cannot use up this limit by naming the
- * log, or by sending its old checkpoints.
+ * Limit of checkpoints that the log has signed and that extend its tree. Other clients cannot use up this limit:
+ * naming the log, or sending its old checkpoints, does not count.
  */
 const PER_LOG = {
   requestsPerSecond: WITNESS_REQUESTS_PER_LOG_PER_SECOND,
@@ -36,25 +36,28 @@ type WitnessDeps = {
   readonly logs: ReadonlyMap<string, KnownLog>
   readonly providers: ProofProviders
   readonly now: () => number
-  /** Called with what a log should not have signed. */
+  /** Called when a log has signed something that it should not have signed. */
   readonly warn: (message: string) => void
 }
 
-/** C2SP tlog-witness over a folder. Makes one decision at a time per log, which is on disk before it is sent. */
+/**
+ * Implements C2SP tlog-witness with a folder as its state. It makes one decision at a time for each log. A decision
+ * is on disk before it is sent.
+ */
 export class Witness {
   readonly #deps: WitnessDeps
   readonly #limits = new RateLimits(() => performance.now())
-  /** By origin: the last request, and the number of open ones. */
+  /** Queues by origin: the end of the last request, and the number of open requests. */
   readonly #queues = new Map<string, { last: Promise<unknown>; length: number }>()
 
-  /** By origin: the newest cosignature. */
+  /** Newest cosignatures, by origin. */
   readonly #last = new Map<string, { text: string; atMs: number; line: string }>()
 
   constructor(deps: WitnessDeps) {
     this.#deps = deps
   }
 
-  /** Returns the origin that a body names, if it is a known log. */
+  /** Returns the origin that a body names, if it is the origin of a known log. */
   findOrigin(body: string): string | null {
     const begin = body.indexOf('\n\n') + 2
     const origin = body.slice(begin, body.indexOf('\n', begin))
@@ -97,7 +100,7 @@ export class Witness {
 
   async #cosign({ signed: { note, tree } }: Judgement & { refusal: null }): Promise<WitnessAnswer> {
     const { state, logs, providers, now } = this.#deps
-    // The log's own copy of the name, because the request's string would keep the whole request in memory.
+    // Uses the log's own copy of the name: the string from the request would keep the whole request in memory.
     const { origin, keys } = logs.get(tree.origin)!
     const isNew = state.findCosignedTree(origin)?.size !== tree.size
     if (isNew && !this.#limits.charge([{ name: 'log', id: origin, limit: PER_LOG }]).allowed) return TOO_MANY
@@ -108,9 +111,9 @@ export class Witness {
     const text = ownText(note.text)
     const seconds = Math.floor(nowMs / 1_000)
     const line = cosign(text, seconds, state.key.name, state.signer, providers.sha256)
-    // The disk already has this tree, and anybody can send the newest checkpoint again.
+    // Stored only if new. A repeated tree is on disk already, and anybody can send the newest checkpoint again.
     if (isNew) {
-      // Lines of other keys could come from anybody.
+      // Only lines of the log's own keys are stored, because lines of other keys could come from anybody.
       const own = keys
         .flatMap((key) => signaturesOf(note.signatures, key))
         .map(({ name, keyId, signature }) => signatureLine(name, keyId, signature))

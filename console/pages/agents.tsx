@@ -5,7 +5,7 @@ import { useQuery } from '../queries.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
-/** All agents with all keys, or one agent with its keys. `id`: of an agent or a key. */
+/** Shows all agents with all keys, or one agent with its keys. `id`: id of an agent or a key. */
 export function AgentsPage({ session, id }: { session: Session; id: string }) {
   return id.startsWith('agt_') ? (
     <OneAgent key={id} session={session} id={id} />

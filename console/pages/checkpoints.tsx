@@ -143,7 +143,7 @@ function One({
   )
 }
 
-/** Keys of the witnesses that the reader trusts. */
+/** Shows the keys of the witnesses that the reader trusts. */
 function Witnesses({
   witnesses,
   keep,

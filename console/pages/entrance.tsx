@@ -6,13 +6,13 @@ import { isKey } from '../session.ts'
 
 const READ_ONLY = 'npx tallystick keys create console --scopes records:read,audit:read'
 
-/** Returns the text for a refused key. The reader has only this page, so the text has no headers or codes. */
+/** Returns the text for a refused key. The text has no headers or codes, because the reader sees only this page. */
 function refusalOf({ problem: { detail, title }, requestId }: AuthenticationError): string {
   const why = detail || title
   return `This server refuses the key: ${why}. Type another one, or ask the person who gave it to you. (Request ${requestId})`
 }
 
-/** Asks for the API key. `refused`: error of the last key. */
+/** Requests the API key. `refused`: the error of the last key. */
 export function EntrancePage({
   enter,
   refused,

@@ -25,7 +25,7 @@ import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 import { wordsOf } from '../words.ts'
 
-/** All peers, or one with its reconciliation. */
+/** Shows all peers, or one peer with its reconciliation. */
 export function PeersPage({ session, id }: { session: Session; id: string }) {
   return id === '' ? <AllPeers session={session} /> : <OnePeer key={id} session={session} id={id} />
 }
@@ -193,7 +193,7 @@ const DIFFERENCES: Column<Difference>[] = [
   { name: 'Theirs', cell: ({ theirs }) => (theirs === null ? '–' : `version ${theirs.version}`) },
 ]
 
-/** Shows whether both sides have the same entries. A missing comparison is not a fault. */
+/** Shows whether both sides have the same entries. If no comparison was made, that is not shown as a fault. */
 function Agreement({ found: { reconciled, reasons } }: { found: PeerReconciliation }) {
   if (reconciled) return <State state="both have the same" tone="good" />
   const faults = reasons.filter((reason) => reason !== 'not_asked')

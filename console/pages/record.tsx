@@ -337,8 +337,8 @@ function Timeline({
 }
 
 /**
- * Returns the entries that erased documents of the record, which are not among its own entries. Empty if the key may
- * not read them.
+ * Returns the entries that erased documents of the record. They are read separately, because they are not among the
+ * record's own entries. Returns an empty list if the key may not read them.
  */
 async function readErasures(
   { client }: Session,
@@ -390,7 +390,7 @@ function Entry({ entry }: { entry: RecordEntry }) {
   )
 }
 
-/** True for null, and for the empty list of rules that compared nothing. */
+/** True for null, and for an empty list, which the values have if no rule compared anything. */
 function isEmpty(document: unknown): boolean {
   return document == null || (Array.isArray(document) && document.length === 0)
 }

@@ -74,7 +74,7 @@ export function RetentionPage({ session }: { session: Session }) {
 
 type ErasureEvent = LedgerEvent & { readonly type: 'payload.erased' }
 
-/** Signed entries that erased documents, newest first. Reads the chain from its beginning, in parts. */
+/** Signed entries that erased documents, newest first. The chain is read from its beginning, page by page. */
 function Erasures({ session }: { session: Session }) {
   const [found, setFound] = useState<ErasuresFound | null>(null)
   const { isBusy, error, act } = useAct()
@@ -307,7 +307,7 @@ function NarrowFields({
   )
 }
 
-/** Form for a rule. Shows a preview before the rule is set, because erased documents cannot be restored. */
+/** Form for a rule. It shows a preview before the rule is set, because erased documents cannot be restored. */
 function RuleForm({ session, done }: { session: Session; done: () => void }) {
   const { retention } = session.client
   const [of, setOf] = useState(EVERYTHING)

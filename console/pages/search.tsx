@@ -17,7 +17,7 @@ const FILTERS = FILTER_ENTRIES.flatMap(([name, { label }]) => (label ? [[name, l
 const STATES =
   'RECORDED CREATED ACTIVE SUBMITTED VERIFIED DISCREPANT ACCEPTED REJECTED CANCELLED EXPIRED'.split(' ')
 
-/** One field for any text, and filters that are part of the address. */
+/** A page with one field for any text, and filters that are part of the address. */
 export function SearchPage({ session, query }: { session: Session; query: URLSearchParams }) {
   return (
     <Page title="Search">
@@ -175,7 +175,7 @@ function Where({ id, found }: { id: string; found: readonly FoundRecord[] }) {
   return <code>{found.find(({ record }) => record.id === id)?.where}</code>
 }
 
-/** Tells how many records were searched for a text, and what cannot be found. */
+/** Shows how many records were searched for a text, and which texts cannot be found. */
 function Read({
   findings: { found, read, readTo, withoutPayload, next },
   isReading,
@@ -204,7 +204,7 @@ function Read({
   )
 }
 
-/** Suggests what to try: for a name that was treated as an agent's, and if nothing was found. */
+/** Suggests what to try next, if a name was treated as an agent's, or if nothing was found. */
 function NextToTry({
   session: { names, ledger },
   text,

@@ -3,7 +3,7 @@ import { Failure, Page } from '../parts/basics.tsx'
 import { VerifyFile } from '../parts/verify-file.tsx'
 import type { verifyFile } from '../verifier.ts'
 
-/** Verifies a file. Needs no key, and once open, no server. */
+/** Verifies a file. Needs no key. After the page is open it needs no server either. */
 export function VerifyPage() {
   const [verify, setVerify] = useState<{ file: typeof verifyFile } | null>(null)
   const [error, setError] = useState<Error | null>(null)

@@ -8,8 +8,8 @@ import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 
 /**
- * Groups of waiting gated work. `mine`: roles of the agent that takes the next step. `none`: text for an empty group.
- * null: the group is hidden.
+ * Groups of waiting gated work. `mine`: roles of the agent that takes the next step. `none`: text for an empty group;
+ * null: an empty group is hidden.
  */
 const WAITS = [
   {
@@ -38,8 +38,8 @@ type Wait = (typeof WAITS)[number]
 type WaitingWork = Wait & { readonly records: readonly LedgerRecord[]; readonly isWhole: boolean }
 
 /**
- * Waiting gated work, oldest first, with its decisions in each row. `for=me`: only work that waits for the agent of
- * this key.
+ * Waiting gated work, oldest first. Each row has the buttons for the possible decisions. `for=me`: only work that
+ * waits for the agent of this key.
  */
 export function WorkPage({ session, query }: { session: Session; query: URLSearchParams }) {
   const { ledger, names } = session
@@ -87,7 +87,7 @@ export function WorkPage({ session, query }: { session: Session; query: URLSearc
   )
 }
 
-/** Reads one group. `me`: only work whose next step is this agent's. null: all work. */
+/** Reads one group. `me`: only work whose next step this agent takes; null: all work. */
 async function readWaiting(
   { client }: Session,
   wait: Wait,

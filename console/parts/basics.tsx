@@ -7,13 +7,13 @@ import { ago, clockTime } from '../times.ts'
 import { JsonTree } from './json-tree.tsx'
 
 /*
- * Components of all pages. Texts of a ledger become text nodes, with marks for hidden characters:
+ * Components that all pages use. Texts of a ledger become text nodes, in which hidden characters are marked:
  * console/shown-text.ts.
  */
 
 /**
- * An id with a copy button. `to`: link to its page. `short`: shows only the end, in which ids of the same time
- * differ.
+ * An id with a copy button. `to`: link to its page. `short`: shows only the end of the id, in which ids of the same
+ * time differ.
  */
 export function Id({ id, to, short }: { id: string; to?: string | undefined; short?: boolean }) {
   const text = short ? shortened(id) : id
@@ -42,7 +42,7 @@ export function Copy({ text, label = text }: { text: string; label?: string }) {
     const timer = setTimeout(() => setIsCopied(false), COPIED_MS)
     return () => clearTimeout(timer)
   }, [isCopied])
-  // Browsers offer a clipboard only to pages of https and of this machine.
+  // There is no button without a clipboard, which browsers offer only to pages of https and of this machine.
   if (navigator.clipboard === undefined) return null
   const copy = () => navigator.clipboard.writeText(text).then(() => setIsCopied(true))
   return (
@@ -54,7 +54,7 @@ export function Copy({ text, label = text }: { text: string; label?: string }) {
   )
 }
 
-/** Shows an agent by name if it is known. `system` and agents of other ledgers are shown as ids. */
+/** Shows an agent by name if the name is known. `system` and agents of other ledgers are shown as ids. */
 export function Agent({ id, names }: { id: string; names: ReadonlyMap<string, string> }) {
   const name = names.get(id)
   if (name === undefined)
@@ -79,7 +79,7 @@ export function Time({ at }: { at: string | null }) {
   )
 }
 
-/** One timer for all times of a page, since a live list has hundreds. */
+/** All times of a page share one timer, because a live list has hundreds of times. */
 const watchers = new Set<(nowMs: number) => void>()
 setInterval(() => {
   for (const watch of watchers) watch(Date.now())
@@ -131,7 +131,10 @@ export function State({ state, tone = toneOf(state) }: { state: string; tone?: T
   return <span class={`state ${tone}`}>{state}</span>
 }
 
-/** Returns the tone of a state. Reads only own members, because writers may use any word, such as `constructor`. */
+/**
+ * Returns the tone of a state. Inherited members are ignored, because writers may use any word, such as
+ * `constructor`.
+ */
 function toneOf(state: string): Tone {
   return Object.hasOwn(TONES, state) ? TONES[state]! : 'plain'
 }
@@ -180,7 +183,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   )
 }
 
-/** A part that scrolls separately from the page. Focusable, so that a keyboard can scroll it. */
+/** A part that scrolls separately from the page. It can get the focus, so that a keyboard can scroll it. */
 function Scrolled({
   label,
   kind = '',
@@ -202,7 +205,7 @@ export type Column<T> = { readonly name: string; readonly cell: (row: T) => Comp
 
 /**
  * A table. `caption`: for screen readers. A wide table scrolls separately from the page. On a phone each row is a
- * card: the first cell is its heading, the others follow the names of their columns.
+ * card: the first cell is the card's heading, and the other cells follow, each with the name of its column.
  */
 export function Table<T>({
   caption,
@@ -257,7 +260,7 @@ export function Failure({ error }: { error: Error }) {
   )
 }
 
-/** Tells which scope the key lacks, and how to make a key with it. */
+/** Shows which scope the key lacks, and how to make a key that has it. */
 export function Lacking({ scope }: { scope: string }) {
   return (
     <p class="quiet">
@@ -267,7 +270,7 @@ export function Lacking({ scope }: { scope: string }) {
   )
 }
 
-/** Shows the data, or that it is loading, or its error. */
+/** Shows the data. Until there are data, shows that they are loading, or the error. */
 export function Shown<T>({
   of: { data, error },
   children,

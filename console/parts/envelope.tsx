@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Decoded, EnvelopePart } from '../verifier.ts'
 import { type Column, Facts, Failure, Json, Table } from './basics.tsx'
 
-/** An envelope, decoded when the reader opens it. */
+/** An envelope. It is decoded when the reader opens it. */
 export function Envelope({ envelope, label }: { envelope: string; label: string }) {
   const [isOpen, setIsOpen] = useState(false)
   return (

@@ -2,7 +2,7 @@ import { Json } from './basics.tsx'
 
 const NOTARIZE = `npx tallystick notarize --payload '{"tool":"search","query":"price of copper"}'`
 
-/** Shows how to record something in an empty ledger. */
+/** Shows how to make the first record in an empty ledger. */
 export function FirstRecord() {
   return (
     <>

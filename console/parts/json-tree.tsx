@@ -33,7 +33,7 @@ function Value({
   return <Members name={name} value={value} isOpen={isOpen} isTop={isTop} />
 }
 
-/** Members are drawn when they are first unfolded. */
+/** Members of an object or list. They are drawn when they are first unfolded. */
 function Members({
   name,
   value,

@@ -40,12 +40,12 @@ export function Records({
 }
 
 /**
- * Shows outcome or state of a record, and one line of its payload. For built-in types the line has the most important
- * members.
+ * Shows outcome or state of a record, and one line of its payload. For built-in types the line has only the most
+ * important members.
  */
 export function Summary({ record }: { record: LedgerRecord }) {
   const { payload, erasure, gated, state } = record
-  // A notarized record has only one state, which is not shown.
+  // A notarized record can have only one state, so its state is not shown.
   const word = gated === null ? wordOf(record) : state
   return (
     <span class="summary">
@@ -63,7 +63,7 @@ export function Summary({ record }: { record: LedgerRecord }) {
   )
 }
 
-/** Returns the status or decision in a record. null for other types. */
+/** Returns the status or decision in a record; null for records of other types. */
 export function wordOf({ type, payload }: LedgerRecord): string | null {
   const { status, decision } = (payload ?? {}) as { status?: unknown; decision?: unknown }
   if (type === 'agent-outcome/1' || type === 'mcp-call/1') return text(status)
@@ -100,7 +100,7 @@ const SUMMARIES: Readonly<Record<string, Parts>> = {
 
 /**
  * Returns a value in one line. Members of an object are listed: `boxes: 40, deliver: "wire"`. Strings are quoted, so
- * that none looks like a member.
+ * that a string cannot look like a member.
  */
 export function membersOf(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
@@ -109,8 +109,8 @@ export function membersOf(value: unknown): string {
 }
 
 /**
- * Shows the decision of an `approval/1`. Who decided is a claim of the record's writer. The signature proves only who
- * wrote the record, or that the server accepted it from that agent.
+ * Shows the decision of an `approval/1`. The name of the party that decided is only a claim of the record's writer.
+ * The signature proves who wrote the record, or that the server accepted it from that agent.
  */
 export function Decision({ record, session }: { record: LedgerRecord; session: Session }) {
   const { actor, entry, payload } = record

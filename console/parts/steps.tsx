@@ -5,7 +5,10 @@ import { has, type Session } from '../session.ts'
 import { wordsOf } from '../words.ts'
 import { Failure, Section } from './basics.tsx'
 
-/** A step that the reader's agent may take if the record's state, the agent's role and the key's scopes allow it. */
+/**
+ * A step that the reader's agent may take. It is shown if the record's state, the agent's role and the key's scopes
+ * allow it.
+ */
 type Step = {
   readonly name: string
   readonly needsReason: boolean
@@ -56,7 +59,7 @@ const ACTIVATE: Step = {
   take: ({ client }, record) => client.records.activate(record.id, {}, as(record)),
 }
 
-/** Returns the steps that the server would not refuse at once. The server decides. */
+/** Returns the steps that the server would probably accept. The server decides. */
 export function stepsOf(session: Session, { nextEvents, gated }: LedgerRecord): Step[] {
   if (gated === null) return []
   const me = session.ledger.key.agent
@@ -96,7 +99,10 @@ export function Next({
   )
 }
 
-/** Buttons for steps. A second button confirms each, because a step is final. Empty if the key may take none. */
+/**
+ * Buttons for steps. Each step needs a second button to confirm it, because a step is final. Shows nothing if the key
+ * may take no step.
+ */
 export function Steps({
   session,
   record,

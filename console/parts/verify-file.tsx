@@ -3,7 +3,7 @@ import type { Verdict, verifyFile } from '../verifier.ts'
 import { Section } from './basics.tsx'
 import { VerdictSection } from './verdict.tsx'
 
-/** Takes a file, by mouse or keyboard, and shows its verdict. Nothing is sent anywhere. */
+/** Takes a file, by mouse or keyboard, and shows its verdict. The file is not sent anywhere. */
 export function VerifyFile({ verify }: { verify: typeof verifyFile }) {
   const [trusted, setTrusted] = useState('')
   const [file, setFile] = useState<File | null>(null)

@@ -9,12 +9,12 @@ import { duration } from '../times.ts'
 import { Agent, count, Id, Json, State, Time } from './basics.tsx'
 import { membersOf, shorten, summaryOf, text, wordOf } from './records.tsx'
 
-/** A row of the table: a activity with its position in the tree. */
+/** A row of the table: an activity with its position in the tree. */
 type Row = {
   readonly activity: Activity
-  /** From 1 on. */
+  /** Depth in the tree, counted from 1. */
   readonly level: number
-  /** Index of the parent row. -1: none. */
+  /** Index of the parent row; -1: the row has no parent. */
   readonly parent: number
   readonly isFolded: boolean
 }
@@ -22,8 +22,8 @@ type Row = {
 type Scale = { readonly fromMs: number; readonly lengthMs: number }
 
 /**
- * Shows activities as rows, each with a bar for its time. One row is in the Tab order. Arrow keys move between rows and
- * fold them, Enter opens the content of a row (treegrid of the ARIA Authoring Practices).
+ * Shows activities as rows, each with a bar for its time. Only one row is in the Tab order. Arrow keys move between
+ * rows and fold them, and Enter opens the content of a row (treegrid of the ARIA Authoring Practices).
  */
 export function Waterfall({ activities, session }: { activities: readonly Activity[]; session: Session }) {
   const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map())
@@ -52,7 +52,7 @@ export function Waterfall({ activities, session }: { activities: readonly Activi
     const id = (event.target as HTMLElement).dataset['row']
     const at = rows.findIndex(({ activity }) => activity.record.id === id)
     const row = rows[at]
-    // Keys in a link or an open value inside a row are not handled here.
+    // Keys that are pressed in a link or in an open value inside a row are not handled here.
     if (row === undefined || event.ctrlKey || event.metaKey || event.altKey) return
     const hasBelow = row.activity.below.length > 0
     const acts: Readonly<Record<string, () => void>> = {
@@ -155,10 +155,10 @@ type ActivityRowProps = {
 }
 
 const DRAWN_BY = ['level', 'isFolded', 'isOpen', 'isActive', 'fromMs', 'lengthMs', 'names'] as const
-/** Members that a row shows. They are compared one by one, because each drawing makes new activities. */
+/** Members that a row shows. They are compared one by one, because each redraw makes new activity objects. */
 const ACTIVITY_MEMBERS_DRAWN = ['record', 'ending', 'beganMs', 'endedMs', 'inside', 'troubles'] as const
 
-/** Row of a activity. Redrawn only if it has changed, because a run may have thousands of rows. */
+/** Row of an activity. It is redrawn only if it has changed, because a run may have thousands of rows. */
 class ActivityRow extends Component<ActivityRowProps> {
   override shouldComponentUpdate(next: ActivityRowProps): boolean {
     const { activity } = this.props
@@ -257,14 +257,17 @@ class ActivityRow extends Component<ActivityRowProps> {
   }
 }
 
-/** Returns the error of a activity. null: it ended well. */
+/** Returns the error of an activity; null: it ended well. */
 function failureOf({ ending, outcomes, record }: Activity): string | null {
   if (ending === 'ok') return null
   const given = { ...record.payload, ...outcomes.at(-1)?.payload } as Record<string, unknown>
   return shorten([text(given['errorType']), text(given['error'])].filter((one) => one !== null).join(': '))
 }
 
-/** Bar for the time of a activity within the run. A activity without a known end is a thin line at its start. */
+/**
+ * Bar for the time of an activity within the run. If the end of the activity is unknown, the bar is a thin line at
+ * its start.
+ */
 function Bar({ activity: { beganMs, endedMs, ending }, fromMs, lengthMs }: { activity: Activity } & Scale) {
   const percent = (ms: number) => `${Math.max(0, (100 * ms) / lengthMs)}%`
   const tone = ending === 'error' || ending === 'denied' ? 'bad' : ending === 'ok' ? 'good' : 'wait'
@@ -281,7 +284,7 @@ function Bar({ activity: { beganMs, endedMs, ending }, fromMs, lengthMs }: { act
   )
 }
 
-/** Payloads of a activity's records, with signers and times. */
+/** Payloads of an activity's records, with signers and times. */
 function Contents({
   activity: { record, decisions, outcomes },
   names,

@@ -10,17 +10,17 @@ export type Call = Pick<Intent, 'kind' | 'name'> & {
   readonly server?: string | undefined
   /** Id that the framework gave the call. */
   readonly callId?: string | undefined
-  /** Conversation, session or thread. */
+  /** Id of the conversation, session or thread. */
   readonly session?: string | undefined
   readonly agent?: string | undefined
-  /** Any value. The record has its digest, or with `content` the value itself. */
+  /** Any value. The record contains its digest, or the value itself if `content` is set. */
   readonly arguments?: unknown
   /** Name and version of the reporting program. Default: `framework` of the `Actions`. */
   readonly framework?: string | undefined
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
   /** Action that this action is part of. */
   readonly parent?: Action | undefined
-  /** W3C Trace Context. Default: the parent's trace, or a new one. */
+  /** Trace of the action, as W3C Trace Context. Default: the parent's trace, or a new one. */
   readonly traceparent?: string | undefined
   readonly occurredAt?: Date | string | undefined
 }
@@ -28,14 +28,15 @@ export type Call = Pick<Intent, 'kind' | 'name'> & {
 /**
  * When the record is written, compared with the action.
  *
- * - `held`: the caller MUST wait for `permitted` before it acts. The record states that it waited.
- * - `before`: the action may begin sooner, because the record waits in memory or in a spool.
+ * - `held`: the caller MUST wait for `permitted` before it acts. The record states that the caller waited.
+ * - `before`: the action may begin before its record is in the ledger, because the record waits in memory or in a
+ *   spool.
  * - `after`: the action has ended already.
  */
 export type Told = NonNullable<Intent['told']>
 
 /**
- * How an action ended (docs/reference/outcomes.md). An error with `ok` does not compile.
+ * How an action ended (docs/reference/outcomes.md). With TypeScript, an error together with `ok` does not compile.
  *
  * - `ok`: the action is known to have succeeded.
  * - `error`: the action is known to have failed.
@@ -43,11 +44,11 @@ export type Told = NonNullable<Intent['told']>
  * - `unknown`: every other case.
  */
 export type Outcome = {
-  /** Any value. The record has its digest, or with `content` the value itself. */
+  /** Any value. The record contains its digest, or the value itself if `content` is set. */
   readonly result?: unknown
   /** A class or a code, such as `timeout`: letters, digits and `_ $ . : -`. Default: the class of the error. */
   readonly errorType?: string | undefined
-  /** Default: the time since `begin`. */
+  /** Duration in milliseconds. Default: the time since `begin`. */
   readonly durationMs?: number | undefined
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
   readonly occurredAt?: Date | string | undefined
@@ -56,8 +57,9 @@ export type Outcome = {
   | {
       readonly status: Exclude<OutcomePayload['status'], 'ok'>
       /**
-       * The thrown value. If this member is present, something was thrown, even if the value is undefined. The record
-       * has its class as `errorType`, and the digest of its text, or with `content` the text.
+       * The thrown value. If this member is present, a value was thrown, even if the value is undefined. The record
+       * contains the class of the error as `errorType`, and the digest of its text, or the text itself if `content`
+       * is set.
        */
       readonly error?: unknown
     }
@@ -74,11 +76,14 @@ export function outcomeOfThrown(error: unknown): {
   return { status: isBrokenOff(error) ? 'unknown' : 'error', error }
 }
 
-/** Names of errors of callers that stopped waiting: AbortError, CanceledError, APIUserAbortError, ReadTimeoutError. */
+/**
+ * Names of the errors of callers that stopped waiting: AbortError, CanceledError, APIUserAbortError,
+ * ReadTimeoutError.
+ */
 const BROKEN_OFF = /(Abort|Aborted|Cancel|Canceled|Cancelled|Timeout)(Error|Exception)$/
 /**
- * Codes of such errors. Node, undici and axios have one class for all errors: ETIMEDOUT, ECONNABORTED,
- * UND_ERR_HEADERS_TIMEOUT.
+ * Codes of errors of callers that stopped waiting: ETIMEDOUT, ECONNABORTED, UND_ERR_HEADERS_TIMEOUT. Codes are needed
+ * because Node, undici and axios use one class for all errors.
  */
 const BROKEN_OFF_CODE = /TIMEDOUT|TIMEOUT|ABORT|CANCEL/
 
@@ -88,8 +93,8 @@ function isBrokenOff(error: unknown): boolean {
     return (
       [name, kind?.name].some((name) => typeof name === 'string' && BROKEN_OFF.test(name)) ||
       (typeof code === 'string' && BROKEN_OFF_CODE.test(code)) ||
-      // Only for the error of `fetch` itself does the cause count. Any other error is the action's own, whatever
-      // caused it.
+      // The cause counts only for the error of `fetch` itself. Any other error is the action's own, whatever caused
+      // it.
       (name === 'TypeError' && message === 'fetch failed' && cause !== error && isBrokenOff(cause))
     )
   } catch {
@@ -103,7 +108,7 @@ export type Decision = Pick<Decided, 'decision' | 'by'> & {
   readonly occurredAt?: Date | string | undefined
 }
 
-/** Implemented by `Actions`. */
+/** Writes the records of an action. Implemented by `Actions`. */
 export type Writer = {
   end(action: Action, outcome: Outcome): void
   decide(action: Action, decision: Decision): void
@@ -111,26 +116,26 @@ export type Writer = {
 
 /** An action that has begun. `Actions.begin` returns it. */
 export class Action {
-  /** The call without its arguments: a long-running action must not keep them in memory. */
+  /** The call without its arguments. They are left out because a long-running action would keep them in memory. */
   readonly call: Omit<Call, 'arguments'>
-  /** Identifies the record until the record has an id. */
+  /** Identifies the record as long as the record has no id. */
   readonly handle: string
   readonly traceparent: string
   readonly depth: number
   /**
-   * Resolves when the action may begin: at once, or for a `held` action when the ledger has its record. Rejects with
-   * NotRecordedError if the record was not written. The outcome `denied` is then recorded.
+   * Resolves when the action may begin: at once, or for a `held` action when its record is in the ledger. Rejects
+   * with NotRecordedError if the record was not written. The outcome `denied` is then recorded.
    */
   readonly permitted: Promise<unknown>
   /**
-   * Resolves with the record's id when the ledger has the record. Resolves with null if `begin` was not told to wait
-   * for the id. Rejects as `permitted` does.
+   * Resolves with the record's id when the record is in the ledger. Resolves with null if `begin` was called without
+   * `isAwaited`. Rejects like `permitted`.
    */
   readonly recorded: Promise<string | null>
   readonly beganAtMs: number
-  /** Root of the action's tree. An action without a parent is its own root. */
+  /** Root of the tree that the action belongs to. An action without a parent is its own root. */
   readonly root: Action
-  /** Open actions below this root. Always empty for an action that is not a root. */
+  /** Open actions below this root. The set is always empty for an action that is not a root. */
   readonly open = new Set<Action>()
   readonly #writer: Writer
 
@@ -149,14 +154,14 @@ export class Action {
     this.root = given.call.parent?.root ?? this
   }
 
-  /** Trace id. All records of a run have the same (`GET /v1/records?traceId=`). */
+  /** Trace id. All records of a run have the same trace id (`GET /v1/records?traceId=`). */
   get traceId(): string {
     return this.traceparent.slice(3, 35)
   }
 
   /**
-   * Records how the action ended. Only the first call counts. Ending a root also ends all open actions below it that
-   * have begun, as `unknown`. Never throws.
+   * Records how the action ended. Only the first call counts. If the action is a root, all open actions below it that
+   * have begun also end, as `unknown`. Never throws.
    */
   end(outcome: Outcome): void {
     this.#writer.end(this, outcome)

@@ -32,15 +32,18 @@ import {
 import { follow } from './follow.ts'
 
 export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
-  /** Default: a client made from TALLYSTICK_URL and TALLYSTICK_API_KEY. */
+  /** Client that sends the records. Default: a client made from TALLYSTICK_URL and TALLYSTICK_API_KEY. */
   readonly tallystick?: Tallystick | undefined
-  /** Name and version of the reporting program. Every record has it. */
+  /** Name and version of the reporting program. Every record contains it. */
   readonly framework?: string | undefined
-  /** Stores arguments and results of at most 48 KiB each, instead of their digests. */
+  /** True: records contain arguments and results themselves, each up to 48 KiB, instead of their digests. */
   readonly content?: boolean | undefined
-  /** An action begins only when its record is in the ledger, and is denied otherwise. Default: actions do not wait. */
+  /**
+   * True: an action begins only when its record is in the ledger, and is denied otherwise. Default: actions do not
+   * wait.
+   */
   readonly failClosed?: boolean | undefined
-  /** Milliseconds that such an action waits for its record. Default: 10,000. */
+  /** Milliseconds that an action waits for its record if `failClosed` is set. Default: 10,000. */
   readonly holdMsMax?: number | undefined
   /**
    * Called for failed attempts, and for records that could not be accepted. Default: `console.error`, as for a
@@ -51,15 +54,18 @@ export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
 
 const HOLD_MS_MAX = 10_000
 /**
- * Time that `close` waits for open actions without `timeoutMs`. With `timeoutMs`, `close` waits half of it and sends
- * in the rest.
+ * Time that `close` waits for open actions if `timeoutMs` is not given. With `timeoutMs`, `close` waits half of that
+ * time for open actions and uses the rest to send.
  */
 const OPEN_MS_MAX = 5_000
-/** Limit of open actions, because some may never end. Above the limit the oldest ends as `unknown`. */
+/**
+ * Limit of open actions. It is needed because some actions may never end. Above the limit the oldest action ends as
+ * `unknown`.
+ */
 const OPEN_MAX = 10_000
 /**
- * The server accepts record trees 16 deep, and an outcome takes one level. A deeper action gets its ancestor at this
- * depth as its parent.
+ * Limit of an action's depth. The server accepts record trees 16 deep, and an outcome takes one level. A deeper
+ * action gets its ancestor at this depth as its parent.
  */
 const ACTION_DEPTH_MAX = 14
 const NAME_CHARS_MAX = 512
@@ -70,8 +76,8 @@ const REASON_CHARS_MAX = 4_096
 /**
  * Returns whether `digest` is the digest of `value`. Never throws.
  *
- * `digest` is a member of a record, such as `payload.resultDigest`. If its `of` is `json`, pass the JSON text as
- * `value`. The result is false if `of` is `none`, or if `digest` is not a digest.
+ * `digest` is a member of a record, such as `payload.resultDigest`. If its member `of` is `json`, pass the JSON text
+ * as `value`. Returns false if `of` is `none`, or if `digest` is not a digest.
  */
 export function matchesDigest(value: unknown, digest: unknown): boolean {
   return isOfDigest(value, digest, sha256Hex)
@@ -98,12 +104,15 @@ export class Actions implements Writer {
   readonly #onError: ((error: unknown) => unknown) | undefined
   readonly #open = new Set<Action>()
   readonly #ended = new WeakSet<Action>()
-  /** Actions that have not begun, because they wait for their record. */
+  /** Actions that have not begun yet, because they wait for their record. */
   readonly #waiting = new WeakSet<Action>()
   #onIdle: (() => void) | undefined
-  /** Callbacks for records whose id is awaited, by handle. */
+  /** Callbacks for records whose id a caller awaits, by handle. */
   readonly #awaited = new Map<string, (id: string | null, error?: unknown) => void>()
-  /** Records lost since the last accepted one. The next record states the number, so that the ledger shows the gap. */
+  /**
+   * Number of records lost since the last accepted record. The next record states it, so that the ledger shows the
+   * gap.
+   */
   #lost = 0
 
   constructor(options: ActionsOptions = {}) {
@@ -133,11 +142,12 @@ export class Actions implements Writer {
   }
 
   /**
-   * Begins an action, calls `deed`, and records how it ended.
+   * Begins an action, calls `deed`, and records how the action ended.
    *
-   * `deed` gets the action, which is the parent of its parts. If the result is a generator, an async iterable or a
-   * stream, the action ends when the result ends. `run` returns the same object. For a ReadableStream it returns a
-   * new stream that reads the original. Throws what `deed` throws, and NotRecordedError with `failClosed`.
+   * `deed` gets the action, so that actions within it can name it as their parent. If the result is a generator, an
+   * async iterable or a stream, the action ends when the result ends. `run` returns the same object, but for a
+   * ReadableStream a new stream that reads the original. Throws the errors of `deed`, and NotRecordedError with
+   * `failClosed`.
    */
   async run<Result>(call: Call, deed: (action: Action) => Result | Promise<Result>): Promise<Result> {
     const action = this.begin(call, this.toldFirst)
@@ -152,7 +162,7 @@ export class Actions implements Writer {
     return follow(result, (outcome) => action.end(outcome))
   }
 
-  /** Records an action and returns it. With `isAwaited`, its `recorded` resolves with the record's id. */
+  /** Records an action and returns it. With `isAwaited`, the action's `recorded` resolves with the record's id. */
   begin(call: Call, told: Told = 'before', isAwaited = told === 'held'): Action {
     const parent = call.parent && ancestorWithRoom(call.parent)
     const handle = crypto.randomUUID()
@@ -196,7 +206,8 @@ export class Actions implements Writer {
 
   end(action: Action, outcome: Outcome): void {
     this.#write(action, outcome)
-    // A waiting part ends as `denied` if its wait fails. Otherwise it begins and ends by itself.
+    // A part that waits for its record is not ended here. It ends as `denied` if its wait fails; otherwise it begins
+    // and ends by itself.
     for (const part of action.open) if (!this.#waiting.has(part)) part.end(UNSEEN)
   }
 
@@ -219,8 +230,8 @@ export class Actions implements Writer {
   }
 
   /**
-   * Returns the members for an error. The text of a NotRecordedError is always stored: it is the SDK's own, not
-   * content.
+   * Returns the members for an error. The text of a NotRecordedError is always stored, because the SDK wrote it and
+   * it is not content.
    */
   #errorOf(outcome: Outcome): ErrorMembers {
     const include = this.#content.include || outcome.error instanceof NotRecordedError
@@ -245,9 +256,9 @@ export class Actions implements Writer {
   }
 
   /**
-   * Ends recording. Waits for open actions: half of `timeoutMs`, or 5 s without it. Then ends the remaining open
-   * actions as `unknown`, accepts no new ones, and flushes. Throws if the flush fails. Records in a spool then stay
-   * there for the next process.
+   * Ends recording. Waits for open actions: half of `timeoutMs`, or 5 s without `timeoutMs`. Then ends the remaining
+   * open actions as `unknown`, accepts no new ones, and flushes. Throws if the flush fails; records in a spool then
+   * stay there for the next process.
    */
   async close(options: WaitOptions = {}): Promise<void> {
     const { timeoutMs, signal } = options
@@ -292,11 +303,11 @@ export class Actions implements Writer {
   #attributesOf(attributes: Call['attributes']): { attributes?: object } {
     const lost = this.#lost > 0 ? { lostBefore: this.#lost } : {}
     const found = attributesOf({ ...attributes, ...lost })
-    // Together they are too long: only `lostBefore` is recorded.
+    // The attributes and `lostBefore` together are too long. So only `lostBefore` is recorded.
     return found.attributes === undefined ? attributesOf(lost) : found
   }
 
-  /** Resolves when no action is open, after `waitMs`, or when `signal` aborts. */
+  /** Resolves when no action is open, when `waitMs` is over, or when `signal` aborts. */
   async #idle(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     if (this.#open.size === 0 || signal?.aborted) return
     const { promise, resolve } = withResolvers<void>()
@@ -340,7 +351,7 @@ export class Actions implements Writer {
     this.#awaited.set(handle, (id, error) => (error === undefined ? resolve(id) : reject(error)))
     try {
       this.#take('agent-action/1', payload, { ...options, tag: handle })
-      // Sends the record now. Rejects at once on an error that only a person can solve.
+      // Sends the record now. If an error occurs that only a person can solve, this rejects at once.
       this.#notarizer.flush({ timeoutMs: holdMsMax }).catch(reject)
     } catch (error) {
       this.#lose(error)
@@ -364,14 +375,17 @@ export class Actions implements Writer {
     try {
       this.#onError?.(error)
     } catch {
-      // Errors of the callback must not reach the agent.
+      // Ignored, because errors of the callback must not reach the agent.
     }
   }
 }
 
 const UNSEEN: Outcome = { status: 'unknown' }
 
-/** Callers without TypeScript may leave out the status. */
+/**
+ * Returns the outcome's status. Callers without TypeScript may leave it out; it is then derived from the other
+ * members.
+ */
 function statusOf(outcome: Outcome): Outcome['status'] {
   return outcome.status ?? ('error' in outcome ? 'error' : 'result' in outcome ? 'ok' : 'unknown')
 }

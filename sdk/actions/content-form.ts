@@ -2,13 +2,13 @@ import { isLonger, toBase64 } from '../../src/proof/bytes.ts'
 import { isSorted, quote, quoteName } from '../../src/proof/json/jcs.ts'
 
 /*
- * The exact form of a value: the text whose hash is the digest (docs/formats/content-digests.md). Python's
+ * Writes the exact form of a value: the text whose hash is the digest (docs/formats/content-digests.md). Python's
  * `actions/form.py` writes the same bytes. test/vectors/content-digests.json tests both.
  */
 
 /**
  * - `jcs`: the value is JSON.
- * - `tagged-jcs`: JSON cannot express parts of the value. These parts are written with their types.
+ * - `tagged-jcs`: JSON cannot express some parts of the value. These parts are written with their types.
  */
 export type Form = { readonly of: 'jcs' | 'tagged-jcs'; readonly text: string }
 
@@ -16,21 +16,24 @@ export type Form = { readonly of: 'jcs' | 'tagged-jcs'; readonly text: string }
 export type NoForm = 'no-form' | 'cyclic' | 'too-deep' | 'too-large' | 'unreadable'
 
 /**
- * Limit of a form in UTF-8 bytes. Writing a form takes up to 0.3 s of CPU. The worst case is maps nested 128 deep,
- * because each map sorts.
+ * Limit of a form in UTF-8 bytes. Writing a form of this size takes at most 0.3 s of CPU. The worst case is maps
+ * nested 128 deep, because each map is sorted.
  */
 export const FORM_BYTES_MAX = 4 * 1024 * 1024
-/** Limit of nested objects and arrays. Python's stack allows no more. */
+/** Limit of nested objects and arrays, chosen because Python's stack allows no more. */
 export const FORM_DEPTH_MAX = 128
 const BIGINT_DIGITS_MAX = 4_300
 
 /**
- * Member that names the type of a value. A plain object that has a member of this name is written with the tag
- * `object`.
+ * Name of the member that states the type of a value. If a plain object has a member of this name, the object is
+ * written with the tag `object`.
  */
 const TAG = '$is'
 
-/** Returns the form of a value, or the reason why it has none. Reads each part of the value once. Never throws. */
+/**
+ * Returns the form of a value, or the reason why the value has no form. Reads each part of the value only once. Never
+ * throws.
+ */
 export function formOf(value: unknown): Form | NoForm {
   const writer = new Writer()
   try {
@@ -53,9 +56,9 @@ class Unwritable extends Error {
 
 class Writer {
   isTagged = false
-  /** Characters written so far. The form has at least as many bytes. */
+  /** Characters written so far. The form has at least this many bytes. */
   #chars = 0
-  /** Objects that contain the current one. Detects cycles. */
+  /** Objects that contain the current object. They show cycles. */
   readonly #around: object[] = []
 
   write(value: unknown, depth: number): string {
@@ -101,7 +104,7 @@ class Writer {
   }
 
   #bigint(integer: bigint): string {
-    // Hexadecimal is linear in the size, decimal is not.
+    // Hexadecimal is checked first, because its cost is linear in the size and the cost of decimal is not.
     if (integer.toString(16).length > BIGINT_DIGITS_MAX) throw new Unwritable('too-large')
     const digits = `${integer}`
     if (digits.length > BIGINT_DIGITS_MAX) throw new Unwritable('too-large')
@@ -117,7 +120,8 @@ class Writer {
         return this.#tag('url', this.#string((object as URL).href))
       case 'ArrayBuffer':
       case 'SharedArrayBuffer':
-        // The DataView constructor throws for other objects, and for a transferred buffer.
+        // Checks that this is a buffer: the DataView constructor throws for other objects, and for a transferred
+        // buffer.
         return this.#bytes(new Uint8Array(new DataView(object as ArrayBuffer).buffer))
       case 'DataView':
       case 'Uint8Array': {
@@ -160,7 +164,7 @@ class Writer {
 
   #array(array: readonly unknown[], depth: number): string {
     const { length } = array
-    // Concatenation is faster than `join`.
+    // Uses concatenation, because it is faster than `join`.
     let text = this.#spend('[')
     let holes = 0
     for (let i = 0; i < length; i++) {
@@ -169,7 +173,8 @@ class Writer {
       if (isHole) holes++
       text += `${i === 0 ? '' : ','}${isHole ? this.#tag('hole') : this.write(element, depth)}`
     }
-    // The array of a regular expression match has the members `index` and `groups`.
+    // Arrays with further members have no form: the array of a regular expression match, for example, has the members
+    // `index` and `groups`.
     if (Object.keys(array).length !== length - holes) throw new Unwritable('no-form')
     return `${text}]`
   }
@@ -184,10 +189,10 @@ class Writer {
     return this.#tag('typed-array', `[${this.#string(classOf(array))},${this.#list(parts)}]`)
   }
 
-  /** Writes a plain object. Leaves out members that are `undefined`, as JSON does. */
+  /** Writes a plain object. Like JSON, leaves out members that are `undefined`. */
   #plain(object: Readonly<Record<string, unknown>>, depth: number): string {
     const names = Object.keys(object)
-    // JCS order: RFC 8785, 3.2.3.
+    // Sorts names as JCS requires (RFC 8785, 3.2.3).
     if (!isSorted(names)) names.sort()
     const pairs: string[] | null = names.every(isUsual) ? null : []
     let isWritable = true
@@ -233,8 +238,8 @@ class Writer {
 const SHOWN = new Set(['Array', 'ArrayBuffer', 'DataView', 'Date', 'Map', 'Set', 'SharedArrayBuffer', 'URL'])
 
 /**
- * Returns the kind of an object, which decides how it is read. undefined: the object may have hidden state, such as
- * private members, or it has members that its form would leave out.
+ * Returns the kind of an object, which decides how the object is read. Returns undefined if the object may have
+ * hidden state, such as private members, or if it has members that its form would leave out.
  */
 function kindOf(object: object): string | undefined {
   const prototypes = prototypesOf(object)
@@ -243,7 +248,8 @@ function kindOf(object: object): string | undefined {
   if (symbols.length > 0 && symbols.some((symbol) => isEnumerable(object, symbol))) return undefined
   if (prototypes <= 1) return name === 'Object' && !isFunction(object, 'toJSON') ? 'Object' : undefined
   if (prototypes === 2 && SHOWN.has(name)) {
-    // Any class can claim one of these names, so check. The other classes are checked where they are read.
+    // Any class can have one of these names, so the object itself is checked. The other classes are checked where
+    // they are read.
     if (name === 'Array') return Array.isArray(object) ? name : undefined
     if (name === 'DataView' && !ArrayBuffer.isView(object)) return undefined
     return Object.keys(object).length === 0 ? name : undefined
@@ -255,8 +261,8 @@ function kindOf(object: object): string | undefined {
 }
 
 /**
- * Returns the number of prototypes up to `Object.prototype` of any realm. Infinity: the chain ends elsewhere, or is
- * longer than that of a Buffer.
+ * Returns the number of prototypes up to `Object.prototype` of any realm. Returns Infinity if the chain ends
+ * elsewhere, or is longer than that of a Buffer.
  */
 function prototypesOf(object: object): number {
   let prototype = Object.getPrototypeOf(object) as object | null

@@ -5,21 +5,21 @@ import { toJson } from '../json.ts'
 import { type Form, formOf, type NoForm } from './content-form.ts'
 
 /*
- * Puts arguments and results of a call into its records. Adapters, hooks and proxies share it, so that the same value
- * has the same digest everywhere. `tallystick hook` must load fast: the file imports nothing slow, and callers pass
- * SHA-256.
+ * Puts arguments and results of a call into its records. Adapters, hooks and proxies share this code, so that the
+ * same value has the same digest everywhere. `tallystick hook` must load fast. So this file imports nothing slow, and
+ * callers pass SHA-256.
  */
 
 /**
- * Limit of arguments and results that `content` stores. Longer ones are recorded by digest. A record has 64 KiB, and
- * never both arguments and result. The rest is for names, attributes and an error.
+ * Limit of arguments and results that are stored with `content`. Longer ones are recorded by digest. A record has 64
+ * KiB, and never contains both arguments and result. The rest of the 64 KiB is for names, attributes and an error.
  */
 export const CONTENT_BYTES_MAX = 48 * 1024
-/** Room for an error or a reason in the same record. A longer one reduces the room for content. */
+/** Bytes for an error or a reason in the same record. If it is longer, less room is left for content. */
 const OTHER_TEXT_BYTES_MAX = 2 * 1024
-/** The server accepts 32 levels. The record itself uses some of them. */
+/** Limit of the depth of content. The server accepts 32 levels, and the record itself uses some of them. */
 const CONTENT_DEPTH_MAX = 24
-/** Longer texts get no digest: hashing 64 MiB takes half a second. */
+/** Limit of texts that get a digest, because hashing 64 MiB takes half a second. */
 const TEXT_CHARS_MAX = 64 * 1024 * 1024
 const ERROR_TYPE_CHARS_MAX = 256
 const ERROR_CHARS_MAX = 4_096
@@ -29,10 +29,10 @@ const ATTRIBUTES_BYTES_MAX = 4 * 1024
 export type Sha256 = (bytes: Uint8Array) => string
 
 export type ContentOptions = {
-  /** Store the values, not only their digests. */
+  /** True: records contain the values. False: only their digests. */
   readonly include: boolean
   readonly sha256: Sha256
-  /** Long text in the same record, which reduces the room. */
+  /** Long text in the same record. It leaves less room for content. */
   readonly textInSameRecord?: string | undefined
 }
 
@@ -41,13 +41,13 @@ export type ContentDigest =
   | { readonly sha256: string; readonly of: Form['of'] | 'bytes' | 'json'; readonly length: number }
   | { readonly of: 'none'; readonly why: NoForm }
 
-/** Payload member for content. The digest's member has the suffix `Digest`. */
+/** Name of the payload member for content. The member for the digest has the suffix `Digest`. */
 type Name = 'arguments' | 'result' | 'error'
 
 /**
- * Returns the payload member for a value: `NAME` with the value if `include` is set and it fits, otherwise `NAMEDigest`.
- * Returns no member for undefined. Never throws, because the result of a tool must not decide whether its call is
- * recorded.
+ * Returns the payload member for a value: `NAME` with the value if `include` is set and the value fits, otherwise
+ * `NAMEDigest`. Returns no member for undefined. Never throws, because a tool's result must not decide whether its
+ * call is recorded.
  */
 export function contentOf(
   name: Name,
@@ -65,7 +65,7 @@ export function contentOf(
   return { [`${name}Digest`]: digestOfWritten(written, sha256) }
 }
 
-/** Returns the payload member with the digest of a JSON text. For texts that parsing would change. */
+/** Returns the payload member with the digest of a JSON text. Use it for texts that parsing would change. */
 export function jsonDigest<Of extends Name>(
   name: Of,
   text: string,
@@ -74,7 +74,7 @@ export function jsonDigest<Of extends Name>(
   return { [`${name}Digest`]: digestOfText(text, 'json', sha256) } as never
 }
 
-/** Returns whether a digest is that of this value. See `matchesDigest`. */
+/** Returns whether a digest is the digest of this value. See `matchesDigest`. */
 export function isOfDigest(value: unknown, digest: unknown, sha256: Sha256): boolean {
   const { of, sha256: wanted } = (digest ?? {}) as Readonly<Record<string, unknown>>
   const found =
@@ -94,8 +94,8 @@ export type ErrorMembers = {
  * Returns the members for a thrown value. Never throws.
  *
  * - `errorType`: the class of the error.
- * - `error`: its text, if `include` is set.
- * - `errorDigest`: the digest of its text, if `include` is not set or the text does not fit.
+ * - `error`: the error's text, if `include` is set.
+ * - `errorDigest`: the digest of the error's text, if `include` is not set or the text does not fit.
  */
 export function errorOf(error: unknown, { include, sha256 }: ContentOptions): ErrorMembers {
   const { type, written } = readError(error)
@@ -110,8 +110,8 @@ export function errorOf(error: unknown, { include, sha256 }: ContentOptions): Er
 }
 
 /**
- * Returns `type` if it is a class or a code of letters, digits and `_ $ . : -`. Otherwise undefined: other text may
- * be content.
+ * Returns `type` if it is a class or a code of letters, digits and `_ $ . : -`. Returns undefined for any other text,
+ * because it may be content.
  */
 export function errorType(type: unknown): string | undefined {
   return typeof type === 'string' && type.length <= ERROR_TYPE_CHARS_MAX && ERROR_TYPE.test(type)
@@ -154,8 +154,8 @@ function digestOfText(text: string, of: Form['of'] | 'bytes' | 'json', sha256: S
 }
 
 /**
- * Returns the value as a record would store it. undefined: it contains U+0000, or is too deep or too large for a
- * record.
+ * Returns the value as a record would store it. Returns undefined if the value contains U+0000, or is too deep or too
+ * large for a record.
  */
 function recordable(written: Written, bytesMax: number): unknown {
   if (typeof written === 'string' || !isShort(written.text, bytesMax)) return undefined
@@ -164,7 +164,7 @@ function recordable(written: Written, bytesMax: number): unknown {
   try {
     if (of === 'bytes' || text.includes('\\u0000'))
       return isShort(toJson(value, '', CONTENT_DEPTH_MAX), bytesMax) ? value : undefined
-    // A form is valid JSON. Only its depth is unchecked.
+    // Only the depth must be checked, because a form is always valid JSON.
     refuseCost(text, { depthMax: CONTENT_DEPTH_MAX })
     return value
   } catch {
@@ -180,7 +180,7 @@ function bytesOf(text: string): number {
   return utf8Encode(text).length
 }
 
-/** Returns `attributes` with those that a record can store, or `{}` if none remain. */
+/** Returns `attributes` with those members that a record can store, or `{}` if no member remains. */
 export function attributesOf(attributes: Readonly<Record<string, unknown>>): { attributes?: object } {
   const kept = Object.entries(attributes).flatMap(([name, value]) => {
     const found = value === undefined ? undefined : recordable(writtenOf(value), ATTRIBUTES_BYTES_MAX)
@@ -191,8 +191,8 @@ export function attributesOf(attributes: Readonly<Record<string, unknown>>): { a
 }
 
 /**
- * Returns the text cut to `charsMax`, with U+0000 and lone surrogates replaced. undefined for an empty text or
- * another type.
+ * Returns the text cut to `charsMax`, with U+0000 and lone surrogates replaced. Returns undefined for an empty text
+ * or a value of another type.
  */
 export function short(value: unknown, charsMax: number): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
@@ -207,8 +207,8 @@ export function defined<Members extends object>(
 }
 
 /**
- * Returns references that connect the records of a call, also across writers. Leaves out ids that a reference cannot
- * hold.
+ * Returns references that connect the records of a call, also if different writers made them. Leaves out ids that a
+ * reference cannot contain.
  */
 export function referencesOf(named: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(named).flatMap(([name, id]) => {

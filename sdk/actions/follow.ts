@@ -4,25 +4,25 @@ type End = (outcome: Outcome) => unknown
 type Method = (this: unknown, ...args: unknown[]) => unknown
 type Iteration = { next: Method; return?: Method; throw?: Method }
 
-/** Outcome if the reader stopped before the end. */
+/** Outcome of an action whose result was not read to its end. */
 const LEFT: Outcome = { status: 'unknown' }
 
 /**
  * Observes the result of an action, and calls `end` once, when the result ends. Returns the result for the caller.
  *
- * - a value, also a collection: at once, `ok`
- * - an iterator, a generator, an iterable: when it is read to its end, fails, or its reader stops. The same object is
- *   returned, with observed methods
- * - a ReadableStream: likewise. A new stream is returned that reads the original
- * - a stream of Node: when it closes
+ * - a value, also a collection: ends at once, as `ok`
+ * - an iterator, a generator, an iterable: ends when it is read to its end, when it fails, or when its reader stops.
+ *   The same object is returned, with observed methods
+ * - a ReadableStream: ends in the same way. A new stream is returned, which reads the original
+ * - a stream of Node: ends when it closes
  * - an object whose end cannot be observed (a Response with a body, a child process, a socket, an Observable, a
- *   frozen generator, a locked stream): at once, `unknown`
+ *   frozen generator, a locked stream): ends at once, as `unknown`
  */
 export function follow<Result>(result: Result, end: End): Result {
   try {
     return followed(result, end) as Result
   } catch {
-    // A getter threw, or the object cannot be changed.
+    // A getter of the result threw, or the object cannot be changed.
     end({ status: 'unknown' })
     return result
   }
@@ -43,7 +43,10 @@ function followed(result: unknown, end: End): unknown {
   return result
 }
 
-/** True for an object that reports its end later: a child process, a worker, a socket, an Observable, a writable stream. */
+/**
+ * Returns true for an object that reports its end later: a child process, a worker, a socket, an Observable, a
+ * writable stream.
+ */
 function goesOn(value: object): boolean {
   const { on, emit, addEventListener, subscribe, getWriter } = value as Record<string, unknown>
   return (
@@ -58,7 +61,7 @@ function isMethod(value: unknown): boolean {
   return typeof value === 'function'
 }
 
-/** True for a value that has all of its items already. */
+/** Returns true for a value that already has all of its items. */
 function isCollection(value: object): boolean {
   if (Array.isArray(value) || ArrayBuffer.isView(value)) return true
   if (Symbol.asyncIterator in value || isNodeStream(value)) return false
@@ -88,17 +91,20 @@ function observeIterable(
     try {
       observeIterator(iterator as Iteration, end)
     } catch {
-      // The reader gets the original iterator, and its end is not observed.
+      // The reader gets the original iterator. The end of that iterator is not observed.
     }
     return iterator
   })
 }
 
-/** Observes the methods of an iterator, sync or async. A returned promise is observed when it settles. */
+/**
+ * Observes the methods of an iterator, sync or async. If a method returns a promise, the promise's result is
+ * observed.
+ */
 function observeIterator(iterator: Iteration, end: End): void {
   const { next, return: leave, throw: fail } = iterator
   if (leave) observe(iterator, 'return', leave, (done) => done && end(LEFT))
-  // If the reader passes an error to `throw` and gets it back, the action did not fail by itself.
+  // The reader may pass an error to `throw` and get the same error back. The action then did not fail by itself.
   if (fail)
     observe(iterator, 'throw', fail, (done, value) => done && end({ status: 'ok', result: value }), true)
   observe(iterator, 'next', next, (done, value) => done && end({ status: 'ok', result: value }))
@@ -114,7 +120,8 @@ function observeIterator(iterator: Iteration, end: End): void {
       const threw = (error: unknown) => end(isThrown && error === args[0] ? LEFT : outcomeOfThrown(error))
       const took = (answer: unknown) => {
         const found = Object(answer) as { done?: unknown; value?: unknown }
-        // `next` of a database cursor returns documents, which may have a member `done`.
+        // Only results of iterators count: `next` of a database cursor returns documents, which may have a member
+        // `done`.
         if (Object.keys(found).every((key) => key === 'done' || key === 'value'))
           answered(found.done, found.value)
       }
@@ -140,7 +147,10 @@ function define(on: object, name: PropertyKey, value: Method): void {
   Object.defineProperty(on, name, { value, configurable: true, writable: true, enumerable: false })
 }
 
-/** True for a ReadableStream itself. A subclass or added members would be lost in the replacement. */
+/**
+ * Returns true for a ReadableStream itself. A stream of a subclass, or with added members, is excluded, because the
+ * replacement would lack them.
+ */
 function isPlainStream(value: object): value is ReadableStream {
   return (
     typeof ReadableStream === 'function' &&
@@ -164,7 +174,7 @@ function observedStream(stream: ReadableStream, end: End): ReadableStream {
     }
     end({ status: 'ok' })
     controller.close()
-    // Returns the buffer of a BYOB reader.
+    // Returns the buffer of a BYOB reader to the reader.
     if ('byobRequest' in controller) controller.byobRequest?.respond(0)
   }
   const cancel = (reason: unknown) => {
@@ -197,8 +207,8 @@ function isNodeStream(value: object): value is NodeStream {
 }
 
 /**
- * Listens only to `close`. A listener for `data` would start the stream, and one for `error` would hide unhandled
- * errors.
+ * Observes a stream of Node. It listens only to `close`: a listener for `data` would start the stream, and one for
+ * `error` would hide unhandled errors.
  */
 function observeNodeStream(stream: NodeStream, end: End): void {
   const closed = () => {

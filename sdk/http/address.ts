@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 
 export type PathParams = Readonly<Record<string, string | number>>
-/** Maps names to strings, numbers or booleans. Members that are undefined are left out. */
+/** Maps names to strings, numbers or booleans. Members that are undefined are left out of the address. */
 export type Query = object
 
 /**
@@ -11,26 +11,30 @@ export type Query = object
 export function addressOf(baseUrl: URL, path: string, params: PathParams, query: Query): URL {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = params[name]
-    // Dots are not escaped, and would change the path.
+    // Dots are refused, because they are not escaped and would change the path.
     if (value === undefined || ['', '.', '..'].includes(`${value}`))
       throw new UsageError(`${JSON.stringify(value ?? '')} is not a valid ${name}`)
     return encodeURIComponent(value)
   })
   const url = new URL(baseUrl)
-  // Assigned, not resolved: a path that begins with two slashes would name another host, which would get the key.
+  // The path is assigned, not resolved: a path that begins with two slashes would otherwise name another host, which
+  // would get the key.
   url.pathname = baseUrl.pathname.replace(/\/+$/, '') + filled
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) url.searchParams.append(name, String(value))
   return url
 }
 
-/** Parses the base URL. Throws UsageError if it is no http(s) URL, or has a user name, password, query or fragment. */
+/**
+ * Parses the base URL. Throws UsageError if the text is not an http(s) URL, or has a user name, password, query or
+ * fragment.
+ */
 export function parseBaseUrl(text: string): URL {
   let url: URL
   try {
     url = new URL(text)
   } catch {
-    // The value is not shown: users who confuse options put an API key here.
+    // The value is not shown, because users who confuse options put an API key here.
     throw new UsageError("the server's address is not a URL: it must start with http:// or https://")
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

@@ -4,20 +4,20 @@ import { errorOf, type TallystickError, UnexpectedAnswerError } from '../errors.
 import type { Problem } from '../generated/api.ts'
 import { meaningOf } from './statuses.ts'
 
-/** Limit of an answer read as a whole. A page of the largest records is smaller. */
+/** Limit of an answer that is read as a whole. A page of the largest records is smaller. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const PROBLEM_BYTES_MAX = 1024 * 1024
 
-/** A request, as its answer and errors need it. */
+/** Facts about a request that its answer and its errors need. */
 export type CallInfo = {
   /** Method and address without the query, for messages. */
   readonly name: string
   readonly idempotencyKey: string | null
-  /** A repetition cannot take effect twice. */
+  /** True if repeating the request cannot take effect twice. */
   readonly repeatable: boolean
 }
 
-/** Returns the JSON object of an answer. Throws UnexpectedAnswerError if the answer is not one. */
+/** Returns the JSON object of an answer. Throws UnexpectedAnswerError if the answer is not a JSON object. */
 export async function readJson<T>(response: Response, asked: CallInfo): Promise<T> {
   refuseMediaType(response, 'application/json', asked)
   const text = await readText(response, asked)
@@ -31,7 +31,10 @@ export async function readJson<T>(response: Response, asked: CallInfo): Promise<
   throw wrongServer(`${asked.name} answered with JSON that is not an object`, asked, response.status)
 }
 
-/** Throws UnexpectedAnswerError if the answer has another media type. Wrong servers and proxies answer HTML pages. */
+/**
+ * Throws UnexpectedAnswerError if the answer has another media type. This happens with wrong servers and with
+ * proxies, which answer with HTML pages.
+ */
 export function refuseMediaType({ status, headers }: Response, mediaType: string, asked: CallInfo): void {
   const found = headers.get('content-type')
   if (mediaTypeOf(found) === mediaType) return
@@ -83,8 +86,8 @@ export function unexpected(message: string, asked: CallInfo, cause?: unknown): U
 }
 
 /**
- * Returns the error for an answer that no Tallystick server gives, so that a retry is useless. `asked`: null for
- * requests without a key.
+ * Returns the error for an answer that no Tallystick server gives. The error is not retryable, because a retry is
+ * useless. `asked`: null for requests without a key.
  */
 export function wrongServer(
   message: string,
@@ -102,12 +105,15 @@ export function wrongServer(
   )
 }
 
-/** Returns advice about a write with an unknown outcome that cannot be repeated safely. Empty for repeatable calls. */
+/**
+ * Returns advice for a write with an unknown outcome that cannot be repeated safely. Returns an empty text for
+ * repeatable calls.
+ */
 export function adviceToCheckFirst({ repeatable }: CallInfo): string {
   return repeatable ? '' : '; it is unknown whether it was done: check before you repeat it'
 }
 
-/** Returns null if the text is not a problem document of a server. */
+/** Returns the problem document of a server, or null if the text is not one. */
 function parseProblem(text: string): Problem | null {
   try {
     const problem = JSON.parse(text) as Partial<Problem> | null
@@ -121,7 +127,7 @@ function parseProblem(text: string): Problem | null {
   }
 }
 
-/** Returns the whole body as text. Throws above `bytesMax`: an endless answer must not fill the memory. */
+/** Returns the whole body as text. Throws above `bytesMax`, because an endless answer must not fill the memory. */
 export async function readText(
   response: Response,
   asked: CallInfo,
@@ -157,7 +163,10 @@ async function* piecesOf(
   }
 }
 
-/** Yields the chunks of a stream: not every browser's streams are async iterable. Ending early cancels the stream. */
+/**
+ * Yields the chunks of a stream. It is needed because not every browser's streams are async iterable. If the caller
+ * stops early, the stream is cancelled.
+ */
 export async function* bytesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   try {

@@ -3,8 +3,8 @@ import { adviceToCheckFirst, type CallInfo } from './answers.ts'
 import type { Patience } from './patience.ts'
 
 /**
- * Returns the error for the caller of a failed attempt. Throws the caller's abort reason if the caller stopped the
- * call.
+ * Returns the error of a failed attempt, for the caller. If the caller stopped the call, throws the caller's abort
+ * reason.
  */
 export function explain(error: unknown, asked: CallInfo, patience: Patience): unknown {
   patience.throwIfCallerStopped()
@@ -20,7 +20,7 @@ function timedOut(asked: CallInfo, timeoutMs: number): TimeoutError {
   )
 }
 
-/** Codes of connections that were never established. The server cannot have done anything. */
+/** Codes of connections that were never established, so that the server cannot have done anything. */
 const NEVER_CONNECTED = [
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -48,31 +48,31 @@ function disconnected(asked: CallInfo, error: unknown): ConnectionError {
 const CAUSES_MAX = 4
 
 /**
- * Returns the innermost code of an error and its causes, and a text for people with that code and the innermost
- * message.
+ * Returns the innermost code of an error and its causes. Also returns a text for people with that code and the
+ * innermost message.
  */
 function reasonOf(error: unknown): { readonly code: string | null; readonly reason: string } {
   let code: string | null = null
   let message = `${error}`
   for (let at = error, causes = 0; typeof at === 'object' && at !== null && causes <= CAUSES_MAX; causes++) {
     const found = at as { readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown }
-    // The code of a DOMException is a number.
+    // Only texts count, because the code of a DOMException is a number.
     if (typeof found.code === 'string' && found.code !== '') code = found.code
     if (causes > 0) message = `${found.message ?? ''}`
     at = found.cause
   }
   const said = [code, message].filter((part) => part !== null && part !== '').join(': ')
-  // fetch hides status 407 and gives no reason (Fetch §4.4).
+  // The reason may be missing, because fetch hides status 407 and gives no reason for it (Fetch §4.4).
   return { code, reason: said || 'no reason given; perhaps a proxy requires authentication' }
 }
 
 /**
- * Statuses that a server may answer before it checks the idempotency key. They prove nothing about an earlier
+ * Statuses that a server may answer before it checks the idempotency key. So they prove nothing about an earlier
  * attempt.
  */
 const BEFORE_THE_KEY: ReadonlySet<number> = new Set([401, 403, 421, 429])
 
-/** Remembers whether an attempt of a call may have taken effect. A later failure does not undo it. */
+/** Remembers whether an attempt of a call may have taken effect. A later failure does not change that. */
 export class Doubt {
   #mayBeDone = false
 

@@ -1,13 +1,15 @@
-/** Limit of ledgers whose size a client remembers. An `apiKey` function may return keys of many ledgers. */
+/**
+ * Limit of ledgers whose size a client remembers. There may be many, because an `apiKey` function may return keys of
+ * different ledgers.
+ */
 const LEDGERS_MAX = 1_000
 const SIZE = /^[1-9][0-9]{0,14}$/
-/** An API key begins with its ledger's id. */
+/** Characters that identify the ledger of an API key: a key begins with its ledger's id. */
 const LEDGER_CHARS = 'tly_'.length + 26
 
 /**
- * Stores the largest size of each ledger that an answer reported in `Tallystick-Ledger-Size`. Reads require it
- * (`If-Known-Size`), so that a server that reads from a replica never shows less than this client has written or
- * read.
+ * Stores the largest size of each ledger that an answer reported in `Tallystick-Ledger-Size`. Reads require this size
+ * (`If-Known-Size`). So a server that reads from a replica never shows less than this client has written or read.
  */
 export class KnownSizes {
   readonly #sizes = new Map<string, number>()
@@ -25,7 +27,10 @@ export class KnownSizes {
     this.#sizes.set(ledger, size)
   }
 
-  /** Called after the caller got an error: a ledger whose database lost entries must be readable again. */
+  /**
+   * Forgets the size of a ledger. Called after the caller got the error, because a ledger whose database lost entries
+   * must be readable again.
+   */
   forget(apiKey: string): void {
     this.#sizes.delete(apiKey.slice(0, LEDGER_CHARS))
   }

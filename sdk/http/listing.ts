@@ -4,7 +4,7 @@ import { wrongServer } from './answers.ts'
 export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }
 
 /**
- * A list that is fetched page by page, while it is read.
+ * A list that is fetched page by page while it is read.
  *
  *     for await (const record of tallystick.records.list({ type: 'order/1' })) …
  *     const newest = await tallystick.records.list({ limit: 10 }).page()
@@ -17,7 +17,7 @@ export class Listing<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Returns the first page, or the page of a `nextCursor`. Throws errors of the call, and UnexpectedAnswerError if
+   * Returns the first page, or the page for a `nextCursor`. Throws errors of the call, and UnexpectedAnswerError if
    * the answer is not a page.
    */
   async page(cursor?: string): Promise<Page<T>> {
@@ -31,7 +31,7 @@ export class Listing<T> implements AsyncIterable<T> {
     do {
       const page = await this.page(cursor)
       yield page
-      // Otherwise the loop would never end.
+      // Throws, because the loop would otherwise never end.
       if (cursor !== undefined && page.nextCursor === cursor)
         throw wrongServer('the server answered with a page that names itself as the next one')
       cursor = page.nextCursor ?? undefined

@@ -1,10 +1,12 @@
-/** Largest delay of a timer. A longer one would fire at once. */
+/** Longest delay of a timer. A timer with a longer delay would fire at once. */
 export const TIMER_MS_MAX: number = 2 ** 31 - 1
 
 /**
  * Aborts an attempt when the caller's signal aborts, or when nothing arrived for `timeoutMs`. The constructor throws
- * the reason of a signal that is already aborted. Call `end` or `giveUp`: until then a listener stays on the caller's
- * signal, and the timer keeps the process alive.
+ * the reason of a signal that is already aborted.
+ *
+ * Always call `end` or `giveUp`. Until then a listener stays on the caller's signal, and the timer keeps the process
+ * alive.
  */
 export class Patience {
   readonly timeoutMs: number
@@ -44,13 +46,13 @@ export class Patience {
     clearTimeout(this.#timer)
   }
 
-  /** Ends the watch: the answer is complete. */
+  /** Ends the watch, because the answer is complete. */
   end(): void {
     clearTimeout(this.#timer)
     this.#caller?.removeEventListener('abort', this.#stop)
   }
 
-  /** Ends the watch and aborts the request. The rest of the answer may be endless, or have no reader. */
+  /** Ends the watch and aborts the request. Needed because the rest of the answer may be endless, or have no reader. */
   giveUp(): void {
     this.end()
     this.#stop()

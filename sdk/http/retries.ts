@@ -1,8 +1,8 @@
 import { TallystickError, UsageError } from '../errors.ts'
 
-/** Number and delays of retries after a failure. */
+/** Number of retries after a failure, and their delays. */
 export type RetryPolicy = {
-  /** 0: no retry. Infinity: retry until the call succeeds, or fails with an error that is not retryable. */
+  /** 0: no retry. Infinity: retries until the call succeeds, or fails with an error that is not retryable. */
   readonly retriesMax: number
   /** Delay before the first retry. It doubles with each further retry, up to `delayMsMax`. */
   readonly delayMsMin: number
@@ -11,10 +11,16 @@ export type RetryPolicy = {
 
 export const RETRIES_DEFAULT: RetryPolicy = { retriesMax: 5, delayMsMin: 100, delayMsMax: 5_000 }
 
-/** No retry if the server asks for a longer wait: the caller should get the error, not sleep. */
+/**
+ * Limit of a Retry-After. If the server asks for a longer wait, there is no retry, because the caller should get the
+ * error instead of sleeping.
+ */
 const RETRY_AFTER_MS_MAX = 60_000
 
-/** Fills in the defaults. Throws UsageError for an invalid policy: with NaN as `retriesMax` retries would never end. */
+/**
+ * Fills in the defaults. Throws UsageError for an invalid policy, because with NaN as `retriesMax` retries would
+ * never end.
+ */
 export function parseRetryPolicy(policy: Partial<RetryPolicy> = {}): RetryPolicy {
   const {
     retriesMax = RETRIES_DEFAULT.retriesMax,
@@ -28,8 +34,8 @@ export function parseRetryPolicy(policy: Partial<RetryPolicy> = {}): RetryPolicy
 }
 
 /**
- * Runs `attempt` until it succeeds. Throws its error if that is final or not retryable, or when the retries are used
- * up.
+ * Runs `attempt` until it succeeds. Throws the error of `attempt` if the error is final or not retryable, or if no
+ * retries are left.
  */
 export async function withRetries<T>(
   policy: RetryPolicy,
@@ -48,7 +54,7 @@ export async function withRetries<T>(
   }
 }
 
-/** Counts failures in a row. */
+/** Counts consecutive failures. */
 export class Retries {
   readonly #policy: RetryPolicy
   readonly #signal: AbortSignal | undefined
@@ -59,12 +65,12 @@ export class Retries {
     this.#signal = signal
   }
 
-  /** Call it after progress: the next failure counts as the first. */
+  /** Call it after progress. The next failure then counts as the first. */
   reset(): void {
     this.#count = 0
   }
 
-  /** Waits before the next retry. Throws `error` if it allows no retry, or the retries are used up. */
+  /** Waits before the next retry. Throws `error` if the error allows no retry, or if no retries are left. */
   async before(error: unknown): Promise<void> {
     if (!(error instanceof TallystickError) || !error.retryable || this.#count >= this.#policy.retriesMax)
       throw error
@@ -76,8 +82,9 @@ export class Retries {
 }
 
 /**
- * Returns the delay before a retry: half fixed, half random, so that clients refused together do not return together.
- * At least as long as the server asked. null: the server asks for more than RETRY_AFTER_MS_MAX.
+ * Returns the delay before a retry. Half of the delay is fixed and half random, so that clients that were refused
+ * together do not return together. The delay is at least as long as the server asked. Returns null if the server asks
+ * for more than RETRY_AFTER_MS_MAX.
  */
 export function retryDelayMs(
   { delayMsMin, delayMsMax }: Pick<RetryPolicy, 'delayMsMin' | 'delayMsMax'>,

@@ -1,25 +1,26 @@
 export type SseEvent = {
-  /** `message` if the stream names no type. */
+  /** Type of the event; `message` if the stream names no type. */
   readonly type: string
   readonly data: string
-  /** The last `id` of the stream, perhaps of an earlier event. Empty: none yet. */
+  /** The last `id` of the stream, which may be that of an earlier event. Empty: the stream has sent no id yet. */
   readonly lastEventId: string
 }
 
-/** A line, or the data of an event, exceeds `charsMax`. */
+/** The error for a line, or the data of an event, that exceeds `charsMax`. */
 export class SseTooLongError extends Error {}
 
 /**
- * Parses `text/event-stream` (WHATWG HTML §9.2.6) incrementally. A cut-off event is not dispatched. `push` throws
- * SseTooLongError if a line or an event's data exceeds `charsMax`, because an endless line must not fill the memory.
+ * Parses `text/event-stream` (WHATWG HTML §9.2.6) incrementally. An event that is cut off is not dispatched. `push`
+ * throws SseTooLongError if a line or an event's data exceeds `charsMax`, because an endless line must not fill the
+ * memory.
  */
 export class SseParser {
   readonly #charsMax: number
-  /** Not fatal, and drops a byte order mark at the beginning. */
+  /** The decoder replaces invalid bytes instead of throwing. It drops a byte order mark at the beginning. */
   readonly #decoder = new TextDecoder()
   #begun: string[] = []
   #begunChars = 0
-  /** The last character was CR, so that a following LF belongs to it. */
+  /** True if the last character was CR, so that a following LF belongs to the same line break. */
   #afterCr = false
   #type = ''
   #data: string[] = []
@@ -32,17 +33,17 @@ export class SseParser {
     this.#charsMax = charsMax
   }
 
-  /** Includes ids of events without data, which are not dispatched. */
+  /** The last id, including ids of events without data, which are not dispatched. */
   get lastEventId(): string {
     return this.#lastEventId
   }
 
-  /** Reconnection time of the stream (`retry`). null: none. */
+  /** Reconnection time of the stream (`retry`); null: the stream has sent none. */
   get retryMs(): number | null {
     return this.#retryMs
   }
 
-  /** Returns the events that end in this piece. */
+  /** Returns the events whose end is in this piece. */
   push(piece: Uint8Array): SseEvent[] {
     const events: SseEvent[] = []
     let text = this.#decoder.decode(piece, { stream: true })
@@ -78,7 +79,6 @@ export class SseParser {
     else if (name === 'event') this.#type = value
     else if (name === 'id' && !value.includes('\0')) this.#id = value
     else if (name === 'retry' && /^[0-9]{1,15}$/.test(value)) this.#retryMs = Number(value)
-    // Other fields and comments are ignored.
   }
 
   #addData(value: string): void {

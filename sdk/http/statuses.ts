@@ -1,23 +1,23 @@
-/** Meaning of a status without a problem document. A proxy or another server answered. */
+/** What a status means if the answer has no problem document, because a proxy or another server answered. */
 export type StatusMeaning = {
-  /** The state is temporary: retry with the same key. */
+  /** True if the state is temporary. The caller can then retry with the same key. */
   readonly passing: boolean
-  /** The status proves that the server never got the whole request. */
+  /** True if the status proves that the server never got the whole request. */
   readonly nothingDone: boolean
-  /** What to check, for people. */
+  /** Advice for people: what to check. */
   readonly advice: string
 }
 
 /**
- * Statuses that refuse to accept a request, whoever sends them (RFC 9110 §15.5 and §15.6, 6585, 8470). 400, 401, 403,
- * 404 and 406 prove nothing, because firewalls also put them in place of an answer. Neither does 503.
+ * Statuses by which any server or proxy refuses to accept a request (RFC 9110 §15.5 and §15.6, 6585, 8470). 400, 401,
+ * 403, 404 and 406 prove nothing, because firewalls also send them in place of an answer. 503 proves nothing either.
  */
 const NOTHING_DONE: ReadonlySet<number> = new Set([
   407, 411, 413, 414, 415, 417, 421, 425, 426, 428, 429, 431, 505, 511,
 ])
-/** nginx answers 499 if its client closed the connection. */
+/** Temporary statuses from 400 to 499. nginx answers 499 if its client closed the connection. */
 const PASSING_4XX: ReadonlySet<number> = new Set([408, 425, 429, 499])
-/** The same request would get these statuses again. */
+/** Lasting statuses from 500 on: the same request would get them again. */
 const LASTING_5XX: ReadonlySet<number> = new Set([501, 505, 510, 511])
 
 const CHECK_ADDRESS = 'check that the address is that of a Tallystick server'
@@ -35,8 +35,8 @@ const ADVICE: Readonly<Record<number, string>> = {
 }
 
 /**
- * Returns the meaning of a status. RFC 9110 §15: an unknown status counts as the first of its class, a status outside
- * all classes as 500.
+ * Returns the meaning of a status. An unknown status counts as the first status of its class, and a status outside
+ * all classes as 500 (RFC 9110 §15).
  */
 export function meaningOf(status: number): StatusMeaning {
   const isServerError = status >= 500 || status < 100

@@ -2,8 +2,8 @@ import { bytesOf, type CallInfo, unexpected, wrongServer } from './answers.ts'
 import type { Patience } from './patience.ts'
 
 /**
- * Returns the body with a timeout for each read. Each read may take `timeoutMs`, while the reader itself may take any
- * time. A broken stream throws the error that `explain` returns. It never just ends.
+ * Returns the body with a timeout for each read. Each read may take `timeoutMs`, but the reader may take any time
+ * between reads. A broken stream throws the error that `explain` returns, so it never looks like a complete one.
  */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,
@@ -31,18 +31,21 @@ export function watchedStream(
         patience.giveUp()
       },
     },
-    // Read only on demand.
+    // Reads only on demand.
     { highWaterMark: 0 },
   )
 }
 
-/** Larger than the line of any batch. A server accepts 4 MiB per request, and the canonical form can be longer. */
+/**
+ * Limit of a line. It is larger than the line of any batch: a server accepts 4 MiB per request, and the canonical
+ * form can be longer.
+ */
 const LINE_BYTES_MAX = 32 * 1024 * 1024
 const NEWLINE = 0x0a
 
 /**
- * Yields the lines of NDJSON. Throws UnexpectedAnswerError for a cut-off line, or a line longer than `lineBytesMax`:
- * an endless line must not fill the memory.
+ * Yields the lines of NDJSON. Throws UnexpectedAnswerError for a line that is cut off or longer than `lineBytesMax`,
+ * because an endless line must not fill the memory.
  */
 export async function* linesOf(
   stream: ReadableStream<Uint8Array>,
@@ -50,7 +53,8 @@ export async function* linesOf(
   lineBytesMax = LINE_BYTES_MAX,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  // Text, not bytes: a chunk of one byte would take some hundred bytes.
+  // The unfinished line is stored as text, because an array of bytes takes some hundred bytes of memory even for a
+  // chunk of one byte.
   let begun: string[] = []
   let begunBytes = 0
   for await (const piece of bytesOf(stream)) {
@@ -72,10 +76,13 @@ export async function* linesOf(
 
 const LAST_LINE = '{"checkpoint":'
 
-/** Passes an export through. Fails at the end if the last line is not that of an export (docs/formats/export.md). */
+/**
+ * Passes an export through. Throws at the end if the last line is not the last line of an export
+ * (docs/formats/export.md).
+ */
 export function wholeExport(asked: CallInfo): TransformStream<Uint8Array, Uint8Array> {
   const head = (bytes: Uint8Array) => new TextDecoder().decode(bytes.subarray(0, LAST_LINE.length))
-  /** Beginning of the last complete line, and of the unfinished line. */
+  /** Beginning of the last complete line, and beginning of the unfinished line. */
   let last = ''
   let begun = ''
   return new TransformStream({

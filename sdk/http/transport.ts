@@ -24,20 +24,20 @@ export type TransportOptions = {
   /** The server's address. It may include a path. */
   readonly baseUrl: string
   /**
-   * The key, or a function that returns it. The function is called before each attempt, for keys that are rotated
-   * while the process runs.
+   * The key, or a function that returns the key. The function is called before each attempt, so that keys can be
+   * rotated while the process runs.
    */
   readonly apiKey: string | (() => string | Promise<string>)
-  /** Limit of each attempt for the answer, or for the next chunk of a streamed answer. Default: 30,000. */
+  /** Time limit of each attempt, for the answer, or for the next chunk of a streamed answer. Default: 30,000. */
   readonly timeoutMs?: number | undefined
   readonly retries?: Partial<RetryPolicy> | undefined
   /** Replaces the runtime's `fetch`, for a proxy or a connection pool. */
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** Signs the agent's entries with a key of its own (`@tallystick/sdk/signing`). Default: the server signs. */
+  /** Signs the agent's entries with the agent's own key (`@tallystick/sdk/signing`). Default: the server signs. */
   readonly signer?: RequestSigner | undefined
   /**
-   * Reads always come from the newest state, never from a replica. For programs that end before they could remember a
-   * size.
+   * True: reads always return the newest state, never that of a replica. For programs that end before they could
+   * remember a size.
    */
   readonly fresh?: boolean | undefined
 }
@@ -48,21 +48,21 @@ export type CallOptions = {
   readonly timeoutMs?: number | undefined
   readonly retriesMax?: number | undefined
   /**
-   * Minimum number of entries that a read must show, such as `seq + 1` of an event. A client always requires what it
-   * has written or read before. Throws ConflictError `ledger_smaller` if the ledger has fewer.
+   * Minimum number of entries that a read must show, such as `seq + 1` of an event. A client always requires the size
+   * that it has written or read before. Throws ConflictError `ledger_smaller` if the ledger has fewer entries.
    */
   readonly ifKnownSize?: number | undefined
 }
 
 export type WriteOptions = CallOptions & {
-  /** 1 to 255 visible ASCII characters. Default: a random key, so that a retry never takes effect twice. */
+  /** 1 to 255 visible ASCII characters. Default: a random key. Because of the key, a retry never takes effect twice. */
   readonly idempotencyKey?: string | undefined
-  /** W3C Trace Context. Signed with the record. */
+  /** W3C Trace Context. It is signed with the record. */
   readonly traceparent?: string | undefined
 }
 
 export type StepOptions = WriteOptions & {
-  /** Expected version of the record. Throws ConflictError `version_mismatch` if the record has another. */
+  /** Expected version of the record. Throws ConflictError `version_mismatch` if the record has another version. */
   readonly ifVersion?: number | undefined
 }
 
@@ -76,29 +76,32 @@ export type Call = {
   readonly bytes?: { readonly mediaType: string; readonly content: Uint8Array }
   readonly options?: StepOptions | undefined
   /**
-   * The record is to be created as gated, not notarized. The signer takes this from the caller, so that no server can
-   * change it.
+   * True if the record is to be created as gated, false if it is to be notarized. The signer uses this value of the
+   * caller, so that no server can change it.
    */
   readonly gated?: boolean
   /** Codes that the caller expects. They are not retried. */
   readonly unretried?: readonly ErrorCode[]
-  /** Version that the caller has. The server answers 304 while the record still has it. */
+  /** Version that the caller already has. While the record has this version, the server answers 304. */
   readonly knownVersion?: number
-  /** How long the server may delay the answer. Added to the timeout. */
+  /** Time for which the server may delay the answer. It is added to the timeout. */
   readonly answerDelayMs?: number
 }
 
 /** Signs an agent's entries before they are sent. */
 export type RequestSigner = {
-  /** Returns the body of the call with its envelope. null: such calls are not signed. */
+  /** Returns the body of the call with its envelope; null: calls of this operation are not signed. */
   sign(http: Transport, operation: Operation, call: Call): Promise<object | null>
   /** Forgets the cached signer, because the server reported another one. */
   forget(http: Transport): void
 }
 
-/** Errors that last until an operator acts. The caller should get them at once, not after minutes of retries. */
+/**
+ * Errors that last until an operator acts. They are not retried, so that the caller gets them at once and not after
+ * minutes.
+ */
 const UNRETRIED_CODES: ReadonlySet<ErrorCode> = new Set(['ledger_closed'])
-/** With a wrong clock every signature is refused. */
+/** Limit of signatures for one call. It is needed because with a wrong clock every signature is refused. */
 const SIGNATURES_MAX = 3
 const TIMEOUT_MS_DEFAULT = 30_000
 const HEADER_VALUE = /^[\x21-\x7e]+$/
@@ -142,8 +145,9 @@ export class Transport {
   }
 
   /**
-   * Signs and sends a call. Every attempt sends the same bytes. After `signed_time_refused` nothing was written: the
-   * call is signed again under the same Idempotency-Key, since the signature is not part of the request's identity.
+   * Signs and sends a call. Every attempt sends the same bytes. The error `signed_time_refused` means that nothing
+   * was written. The call is then signed again under the same Idempotency-Key, because the signature is not part of
+   * the request's identity.
    */
   async #signed<T>(
     signer: RequestSigner,
@@ -169,7 +173,7 @@ export class Transport {
     }
   }
 
-  /** Like `json`, but null if the record still has `knownVersion`. */
+  /** Like `json`, but returns null if the record still has `knownVersion`. */
   jsonIfMoved<T>(operation: Operation, call: Call & { readonly knownVersion: number }): Promise<T | null> {
     const read = whole<T | null>((response, asked) =>
       response.status === 304 ? Promise.resolve(null) : readJson<T>(response, asked),
@@ -259,7 +263,7 @@ export class Transport {
     }
   }
 
-  /** Returns headers that require a minimum state for a read. */
+  /** Returns the headers that require a minimum state for a read. */
   #demands(method: string, apiKey: string, ifKnownSize: number): Record<string, string> {
     if (method !== 'GET') return {}
     const size = Math.max(ifKnownSize, this.#knownSizes.sizeOf(apiKey) ?? 0)
@@ -298,7 +302,7 @@ export class Transport {
   }
 }
 
-/** A request without the headers that each attempt adds: the key, and the size that its ledger must have. */
+/** A request without the headers that each attempt adds: the key, and the size that the ledger must have. */
 type Request = RequestInit & {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -307,7 +311,7 @@ type Request = RequestInit & {
 
 type Read<T> = (response: Response, asked: CallInfo, patience: Patience) => Promise<T>
 
-/** Wraps a reader that reads the whole answer. */
+/** Wraps `read`, which reads the whole answer. */
 function whole<T>(read: (response: Response, asked: CallInfo) => Promise<T>): Read<T> {
   return async (response, asked, patience) => {
     const answer = await read(response, asked)
@@ -339,15 +343,15 @@ function makeRequest(method: string, call: Call, accept: string, idempotencyKey:
       ...(traceparent !== undefined && { traceparent }),
     },
     ifKnownSize,
-    // Never follow redirects: the API key goes only to the named server.
+    // Redirects are never followed, because the API key must reach only the named server.
     redirect: 'manual',
     ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),
   }
 }
 
 /**
- * Returns the key without surrounding white space, which files and variables often have. Throws UsageError without
- * showing the key.
+ * Returns the key without the white space around it, which files and variables often have. Throws UsageError, whose
+ * text does not show the key.
  */
 function requireKey(apiKey: unknown): string {
   const key = typeof apiKey === 'string' ? apiKey.trim() : ''

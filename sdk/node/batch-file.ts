@@ -15,19 +15,19 @@ export type SpoolDirectory = {
   readonly reserve: Reserve
   /** Throws SpoolError if another process has taken the lock. */
   requireLock(): void
-  /** Resolves when the names in the directory are on the disk. */
+  /** Resolves when the names in the directory are on disk. */
   sync(): Promise<void>
 }
 
 /**
- * A batch in a file. Records are written when they are accepted, into the page cache, which survives the process.
- * Before the first byte is sent, the file and its name are on the disk. After a power cut the same request is sent
- * again, or none.
+ * A batch in a file. Records are written when they are accepted; they are then in the page cache, which survives the
+ * process. Before the first byte is sent, the file and its name are on disk. After a power cut, either the same
+ * request is sent again or none.
  */
 export class BatchFile implements SpooledBatch {
   readonly #path: string
   readonly #directory: SpoolDirectory
-  /** null: the batch accepts no more records. */
+  /** Descriptor of the open file; null: the batch accepts no more records. */
   #fd: number | null = null
   #bytes: number
   #records: number
@@ -35,7 +35,7 @@ export class BatchFile implements SpooledBatch {
   #suspect = false
   #durable: Promise<void> | null = null
 
-  /** Creates a batch file with its first item. Throws SpoolError, and then leaves no file. */
+  /** Creates a batch file with its first item. If that fails, throws SpoolError and leaves no file. */
   static begin(directory: SpoolDirectory, path: string, idempotencyKey: string, item: Item): BatchFile {
     directory.requireLock()
     const batch = new BatchFile(directory, path, 0, 0)
@@ -89,7 +89,7 @@ export class BatchFile implements SpooledBatch {
     } catch (error) {
       this.#suspect = true
       if (isFull(error)) {
-        // Truncating needs no disk space, and leaves the file as it was.
+        // Truncates the file to its previous content. Truncating needs no disk space.
         ftruncateSync(this.#fd!, this.#bytes)
         this.#suspect = false
       }
@@ -97,7 +97,10 @@ export class BatchFile implements SpooledBatch {
     }
   }
 
-  /** Reserves the disk space that the record needs to leave the spool again. Throws if the disk has too little. */
+  /**
+   * Reserves the disk space that is needed for the record to leave the spool again. Throws if the disk has too little
+   * space.
+   */
   #reserveFor({ length }: Uint8Array): void {
     this.#directory.reserve.ensure(reserveFor(this.#bytes + length, this.#records + 1))
   }
@@ -115,7 +118,7 @@ export class BatchFile implements SpooledBatch {
 
   seal(): void {
     this.#durable = this.#makeDurable()
-    // `read` reports the error and tries again.
+    // Ignored here, because `read` reports the error and tries again.
     this.#durable.catch(() => {})
   }
 
@@ -150,7 +153,7 @@ export class BatchFile implements SpooledBatch {
     }
   }
 
-  /** Ignores what a failed write may have left at the end of the file. */
+  /** Parses the file. Ignores bytes at the end of the file that a failed write may have left. */
   async #parse(): Promise<Segment[]> {
     const bytes = await readFile(this.#path)
     return parseSegments(this.#path, bytes.toString('utf8', 0, this.#bytes), 'is as written')

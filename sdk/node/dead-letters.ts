@@ -8,8 +8,8 @@ import { formatRefused } from './spool-lines.ts'
 const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
 
 /**
- * Appends refused records to the file. Throws SpoolError if the file has `bytesMax` already. The size is read each
- * time, because people remove the file after reading it.
+ * Appends refused records to the file. Throws SpoolError if the file already has `bytesMax`. The size is read each
+ * time, because people remove the file after they have read it.
  */
 export async function storeRefused(
   path: string,
@@ -28,13 +28,13 @@ export async function storeRefused(
         `${path} has ${size} bytes of refused records, and its limit is ${bytesMax}: the batch with the next refused record waits. What to do: check why records are refused, and move the file away`,
       )
     try {
-      // A process that ended while writing has left half a line.
+      // A process that ended while it was writing has left half a line. A newline ends that line.
       const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
       if (size > 0 && buffer[0] !== 0x0a) await file.writeFile('\n')
       await file.writeFile(bytes)
       await file.sync()
     } catch (error) {
-      // Half a line would damage the next one.
+      // Removes what was written, because half a line would damage the next line.
       await file.truncate(size)
       throw error
     }

@@ -13,12 +13,12 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_F
 const LINES_MAX = 2 * HANDLES_MAX
 const LINE = /^\["([!#-[\]-~]{1,255})","(rec_[0-9a-z]{26})"\]$/
 
-/** Stores handles with their record ids in a file, one per line, for the next process that opens the spool. */
+/** Stores handles with their record ids in a file, one per line. The next process that opens the spool reads them. */
 export class HandleFile extends MemoryHandles {
   readonly #path: string
   readonly #reserve: Reserve
   #lines = 0
-  /** The file may end with half a line, or may not be on the disk. */
+  /** True if the file may end with half a line, or may not be on disk. */
   #suspect = false
   readonly #writes = new SerialTasks()
 
@@ -34,7 +34,7 @@ export class HandleFile extends MemoryHandles {
     this.#reserve = reserve
   }
 
-  /** Skips unreadable lines: a record without its parent is better than no record. */
+  /** Reads the file. Unreadable lines are skipped, because a record without its parent is better than no record. */
   async #load(): Promise<void> {
     let text = ''
     try {
@@ -53,7 +53,7 @@ export class HandleFile extends MemoryHandles {
     )
   }
 
-  /** Serialized: several batches may be under way. */
+  /** Stores handles. Writes are serialized, because several batches may be under way. */
   override keep(found: readonly RecordHandle[]): Promise<void> {
     this.add(found)
     return this.#writes.do(() => this.#write(found))
@@ -86,7 +86,7 @@ export class HandleFile extends MemoryHandles {
     }
   }
 
-  /** Returns false if the disk has no room for all handles at once. */
+  /** Rewrites the file with the newest handles. Returns false if the disk has no room for all of them at once. */
   async #rewrite(): Promise<boolean> {
     try {
       await this.#reserve.lend(() => replaceFile(this.#path, format([...this.ids])))

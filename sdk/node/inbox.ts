@@ -7,22 +7,23 @@ import { formatItem, formatKey } from './spool-lines.ts'
 
 /*
  * Folder of a spool into which any number of processes put records at the same time, without the spool's lock. Each
- * file has one record and is complete when it gets its name. The process that has the spool moves the files out and
- * sends them in the order of their names. `tallystick hook` must load fast, so the file imports nothing slow.
+ * file has one record, and is complete when it gets its name. The process that has the spool's lock moves the files
+ * out and sends them in the order of their names. This file imports nothing slow, because `tallystick hook` must load
+ * fast.
  */
 
 export const INBOX = 'inbox'
 /** Limit of records that wait while no process sends them. */
 const INBOX_FILES_MAX = 50_000
 /**
- * Milliseconds, a counter within one millisecond, a random part. The names sort in the order in which the records
- * were put.
+ * Form of a file's name: milliseconds, a counter within one millisecond, a random part. The names sort in the order
+ * in which the records were put.
  */
 export const INBOX_NAME: RegExp = /^\d{13}-\d{6}-[0-9a-f]{32}\.ndjson$/
 
 /**
- * Returns the text of a file with one record. Its key makes it a batch of its own, which is recorded once however
- * often it is sent.
+ * Returns the text of a file with one record. The key in it makes the record a batch of its own, which is recorded
+ * only once however often it is sent.
  */
 export function formatPut(item: Item, idempotencyKey: string): string {
   return formatKey(idempotencyKey) + formatItem(item)
@@ -45,13 +46,13 @@ export function putInInbox(directory: string, item: Item, idempotencyKey: string
     writeFileSync(made, formatPut(item, idempotencyKey), { flag: 'wx', mode: 0o600 })
     renameSync(made, join(inbox, name))
   } catch (error) {
-    // Half a file would use the room that the next record needs.
+    // Removes the file, because half a file would use the room that the next record needs.
     rmSync(made, { force: true })
     throw error
   }
 }
 
-/** Returns the path of the inbox, and creates the folder if needed. */
+/** Returns the path of the inbox. Creates the folder if it is missing. */
 export function openInbox(directory: string): string {
   const inbox = join(directory, INBOX)
   makeDirectory(inbox)
@@ -61,7 +62,7 @@ export function openInbox(directory: string): string {
 let lastMs = 0
 let within = 0
 
-/** Returns the name of a file that is put now. */
+/** Returns the name of a file that is put into the inbox now. */
 export function inboxName(idempotencyKey: string): string {
   const nowMs = Math.max(lastMs, Date.now())
   within = nowMs === lastMs ? within + 1 : 0

@@ -3,22 +3,26 @@ import { readFile, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 
 /**
- * The process that has a spool's lock. `place`: identifies the machine, boot and namespace in which its pid is valid.
+ * The process that has a spool's lock. `place` identifies the machine, boot and namespace in which the process's pid
+ * is valid.
  */
 export type Holder = {
   readonly token: string
   readonly pid: number
   readonly place: string
-  /** Distinguishes the process from an earlier one with the same pid. */
+  /** Start time of the process. It distinguishes the process from an earlier one with the same pid. */
   readonly startedAtMs: number
 }
 
-/** Tolerance for clock changes. No two processes start with the same pid so soon after each other. */
+/**
+ * Tolerance for clock changes when start times are compared. Two processes with the same pid never start so soon
+ * after each other.
+ */
 const SAME_START_MS = 100
 
 export type Lock = { readonly text: string; readonly touchedAtMs: number; readonly holder: Holder | null }
 
-/** Reads a lock file. null: there is none. */
+/** Reads a lock file. Returns null if there is no lock file. */
 export async function readLock(path: string): Promise<Lock | null> {
   try {
     const text = await readFile(path, 'utf8')
@@ -29,12 +33,12 @@ export async function readLock(path: string): Promise<Lock | null> {
   }
 }
 
-/** Parses the text of a lock file. null: it is not a lock, or only half of one. */
+/** Parses the text of a lock file. Returns null if the text is not a lock, or only half of one. */
 export function parseHolder(text: string): Holder | null {
   try {
     const { token, pid, place, startedAtMs } = JSON.parse(text) as Partial<Holder>
     if (typeof token !== 'string' || typeof place !== 'string' || typeof startedAtMs !== 'number') return null
-    // For 0 and negative numbers kill() means a process group, or all processes.
+    // Only positive pids: for 0 and negative numbers kill() means a process group, or all processes.
     return isPid(pid) ? { token, pid, place, startedAtMs } : null
   } catch {
     return null
@@ -45,12 +49,12 @@ function isPid(pid: unknown): pid is number {
   return Number.isInteger(pid) && (pid as number) > 0 && (pid as number) < 2 ** 31
 }
 
-/** Returns whether the process is known to be alive. */
+/** Returns true if the process is known to be alive. */
 export function isAlive(holder: Holder | null): boolean {
   return holder !== null && holder.place === place() && !isGone(holder)
 }
 
-/** Returns whether the process is known to be gone. */
+/** Returns true if the process is known to be gone. */
 export function isGone(holder: Holder | null): boolean {
   if (holder?.place !== place()) return false
   if (holder.pid === process.pid) return Math.abs(holder.startedAtMs - startedAtMs()) > SAME_START_MS
@@ -63,8 +67,8 @@ export function isGone(holder: Holder | null): boolean {
 }
 
 /**
- * Calculated once. While a machine sleeps, Date.now() goes on and process.uptime() does not, so that a later
- * calculation would differ.
+ * Calculated only once. While a machine sleeps, Date.now() continues and process.uptime() does not, so a later
+ * calculation would give another time.
  */
 const STARTED_AT_MS = Math.round(Date.now() - process.uptime() * 1000)
 
@@ -72,7 +76,10 @@ export function startedAtMs(): number {
   return STARTED_AT_MS
 }
 
-/** Identifies the machine, its boot, and on Linux the pid namespace: each container counts its pids from 1. */
+/**
+ * Identifies the machine, its boot, and on Linux the pid namespace. The namespace matters because each container
+ * counts its pids from 1.
+ */
 export function place(): string {
   return [
     hostname(),

@@ -2,9 +2,11 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Creates a directory and its parents, by default for their owner only. Returns whether the directory was missing.
- * Appends each created directory to `made`, outermost first. Throws errors of the file system. Node's recursive
- * `mkdir` never returns if an existing directory answers ENOENT, as `/proc` does.
+ * Creates a directory and its parents, by default only for their owner. Returns whether the directory was missing.
+ * Appends each created directory to `made`, outermost first. Throws errors of the file system.
+ *
+ * Node's recursive `mkdir` is not used, because it never returns if an existing directory answers ENOENT, as `/proc`
+ * does.
  */
 export function makeDirectory(path: string, mode = 0o700, made: string[] = []): boolean {
   const directory = resolve(path)
@@ -16,7 +18,7 @@ export function makeDirectory(path: string, mode = 0o700, made: string[] = []): 
     made.push(directory)
     return true
   } catch (error) {
-    // Another process may have created it meanwhile.
+    // Not an error if another process has created the directory meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isDirectory(directory)) throw error
     return false
   }

@@ -7,23 +7,23 @@ import { SerialTasks } from './serial-tasks.ts'
 import { isFull } from './spool-errors.ts'
 
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
-/** Several files, because a disk may have free space but no free inode. */
+/** Number of files in the reserve. There are several, because a disk may have free space but no free inode. */
 const FILES = 8
 /** Step by which the reserve grows. */
 const STEP_BYTES = 64 * 1024
-/** Room for the lock, the owner file, and the blocks of small files. */
+/** Room for the lock, the owner file, and the unused ends of disk blocks of small files. */
 const BASE_BYTES = 32 * 1024
-/** Room for one record: its problem in `refused.ndjson`, its handle with its id. */
+/** Room for one record: its problem in `refused.ndjson`, and its handle with its id. */
 const RECORD_BYTES = 512
 
-/** Returns the bytes needed to replace a batch and to set some of its records aside. */
+/** Returns the bytes needed to replace a batch and to set some of the batch's records aside. */
 export function reserveFor(bytes: number, records: number): number {
   return BASE_BYTES + bytes + records * RECORD_BYTES
 }
 
 /**
- * Disk space that records never use. On a full disk it is freed for writes that let records leave the spool, and
- * allocated again afterwards.
+ * Disk space that records never use. If the disk is full, this space is freed for writes that let records leave the
+ * spool. It is allocated again afterwards.
  */
 export class Reserve {
   readonly #directory: string
@@ -37,7 +37,7 @@ export class Reserve {
     this.#directory = directory
   }
 
-  /** Grows the reserve. Throws if the disk has no room. The reserve then keeps its size. */
+  /** Grows the reserve. If the disk has no room, throws, and the reserve does not change its size. */
   ensure(bytes: number): void {
     if (bytes <= this.#bytes) return
     const wanted = Math.ceil(bytes / STEP_BYTES) * STEP_BYTES
@@ -59,13 +59,13 @@ export class Reserve {
         this.ensure(wanted)
         return wanted >= bytes
       } catch {
-        // The disk is full or fails. The next write reports it.
+        // The disk is full or fails, so the reserve is smaller than required. The next write reports the cause.
       }
     }
     return false
   }
 
-  /** Runs `work`, which must be repeatable. If the disk is full, frees the reserve and runs `work` again. */
+  /** Runs `work`. If the disk is full, frees the reserve and runs `work` again, so `work` must be repeatable. */
   async lend<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -99,7 +99,7 @@ export class Reserve {
 
 function growFile(path: string, bytes: number): void {
   withFile(path, (fd, size) => {
-    // Random bytes, because some file systems compress.
+    // Writes random bytes, because some file systems compress, and compressed bytes would reserve less space.
     const missing = randomFillSync(new Uint8Array(Math.max(0, bytes - size)))
     const written = missing.length === 0 ? 0 : writeSync(fd, missing)
     if (written < missing.length) throw Object.assign(new Error('the disk is full'), { code: 'ENOSPC' })

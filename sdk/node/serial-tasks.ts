@@ -1,4 +1,4 @@
-/** Runs tasks one after another. A failure reaches only the caller of its task. */
+/** Runs tasks one after another. If a task fails, only its own caller gets the error. */
 export class SerialTasks {
   #last: Promise<unknown> = Promise.resolve()
 

@@ -14,7 +14,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ELOOP: 'a spool cannot use a symbolic link: remove it',
 }
 
-/** Errors that pass without help, when other files are closed. */
+/** Errors that pass by themselves, when other files are closed. */
 const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
 
 /** Returns whether the disk has no space, inode or quota left. */

@@ -12,8 +12,8 @@ import { asSpoolError, isFull } from './spool-errors.ts'
 const BEATS_PER_STALE = 5
 const POLLS_PER_STALE = 50
 /**
- * Gives another process that found the lock stale at the same moment the time to replace it too. The last one gets
- * the lock.
+ * Pause after a stale lock was replaced. Another process may have found the lock stale at the same moment and replace
+ * it too. The last of them gets the lock.
  */
 const SETTLE_MS = 50
 
@@ -21,10 +21,12 @@ const SETTLE_MS = 50
 const acquiredDirectories = new Map<string, string>()
 
 /**
- * Allows one process per directory, by the file `lock` in it. The holder touches the file regularly. A lock is stale
- * when its process is known to be gone, or when nobody touched it for `staleMs`, by the clock of the waiting process.
- * Killed processes leave their lock, every container has a process with pid 1, and files on a shared disk have the
- * time of another machine.
+ * Lets only one process use a directory, by the file `lock` in it. The process that has the lock touches the file
+ * regularly.
+ *
+ * A lock is stale when its process is known to be gone, or when nobody has touched the lock for `staleMs`, by the
+ * clock of the waiting process. A pid or the file's time alone is not enough: killed processes leave their lock,
+ * every container has a process with pid 1, and files on a shared disk have the time of another machine.
  */
 export class SpoolLock {
   readonly #path: string
@@ -38,7 +40,7 @@ export class SpoolLock {
 
   /**
    * Acquires the lock. `directory`: a real path. Throws SpoolError if another process has the lock, or if the file
-   * cannot be written even in the reserve.
+   * cannot be written even after the reserve was freed.
    */
   static async acquire(
     directory: string,
@@ -65,13 +67,13 @@ export class SpoolLock {
   }
 
   /**
-   * Throws SpoolError if another process has taken the lock as stale. Reads the file whenever that is possible: a
-   * process that was suspended or could not touch its lock must not write to files that another one has sent and
-   * removed.
+   * Throws SpoolError if another process has taken the lock as stale. The file is read whenever that is possible: a
+   * process that was suspended, or that could not touch its lock, must not write to files that another process has
+   * sent and removed.
    */
   requireLock(): void {
     const sinceMs = Date.now() - this.#seenAtMs
-    // A negative time means that the clock was set back, and proves nothing.
+    // A negative time only means that the clock was set back.
     if (!this.#lost && sinceMs >= 0 && sinceMs <= this.#staleMs / 2) return
     if (!this.#lost && this.#isOwn()) {
       this.#seenAtMs = Date.now()
@@ -90,7 +92,7 @@ export class SpoolLock {
     try {
       isOwn = !this.#lost && this.#isOwn()
     } catch {
-      // The lock stays, and the next process takes it when it is stale.
+      // If the file can't be read, the lock stays, and the next process takes it when it is stale.
     }
     if (isOwn) await unlink(this.#path)
     this.#lost = true
@@ -118,7 +120,7 @@ export class SpoolLock {
     }
   }
 
-  /** Returns when nobody has touched the lock for `staleMs`. Throws SpoolInUseError if somebody does. */
+  /** Returns when nobody has touched the lock for `staleMs`. Throws SpoolInUseError if another process touches it. */
   async #waitUntilStale(found: Lock): Promise<void> {
     const until = performance.now() + this.#staleMs
     while (performance.now() < until) {
@@ -133,7 +135,7 @@ export class SpoolLock {
     }
   }
 
-  /** Replaces a stale lock. Returns whether the lock is ours, not that of a competing process. */
+  /** Replaces a stale lock. Returns true if the lock is ours, false if a competing process has replaced it. */
   async #replace(found: Lock): Promise<boolean> {
     const own = `${this.#path}.${this.#token}`
     try {
@@ -152,7 +154,10 @@ export class SpoolLock {
     return this.#isOwn()
   }
 
-  /** Returns false if the disk is full and the old lock's process is gone: the old lock must then be removed first. */
+  /**
+   * Writes the file that replaces the lock. Returns false if the disk is full and the old lock's process is gone; the
+   * old lock must then be removed first.
+   */
   async #makeReplacement(path: string, { holder }: Lock): Promise<boolean> {
     try {
       await this.#makeFile(path)
@@ -183,7 +188,7 @@ export class SpoolLock {
         this.#lost = true
       }
     } catch {
-      // `requireLock` reads the file itself if it was not seen for too long.
+      // Ignored: `requireLock` reads the file itself if the lock was not touched for too long.
     }
   }
 
@@ -198,8 +203,8 @@ export class SpoolLock {
   }
 
   /**
-   * Returns whether the lock is ours. Throws SpoolError if the file cannot be read, which proves nothing about its
-   * owner.
+   * Returns whether the lock is ours. Throws SpoolError if the file cannot be read, because that proves nothing about
+   * its owner.
    */
   #isOwn(): boolean {
     try {

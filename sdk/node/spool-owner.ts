@@ -6,7 +6,7 @@ import { NO_FOLLOW, replaceFile } from './files.ts'
 
 /**
  * Claims the directory for its first sender. Throws SpoolError for any other sender. Idempotency keys belong to an
- * agent: after a lost answer, another agent would record the batch a second time under its own name.
+ * agent. So after a lost answer, another agent would record the batch a second time under its own name.
  */
 export async function claimSpool(directory: string, path: string, claimed: SpoolOwner): Promise<void> {
   const { ledger, agent } = claimed
@@ -18,7 +18,7 @@ export async function claimSpool(directory: string, path: string, claimed: Spool
     )
 }
 
-/** null: nobody has sent from this spool yet. */
+/** Returns the owner; null: no sender has claimed this spool yet. */
 async function readOwner(path: string): Promise<SpoolOwner | null> {
   let text: string
   try {

@@ -42,37 +42,37 @@ export type { Spool } from '../notarizer/spool.ts'
 export type SpoolOptions = {
   /** Limit of bytes that wait to be sent. Default: 1 GiB. */
   readonly bytesMax?: number | undefined
-  /** Limit of `refused.ndjson`. Above it, batches with refused records wait. Default: 256 MiB. */
+  /** Limit of `refused.ndjson`. When it is reached, batches with refused records wait. Default: 256 MiB. */
   readonly refusedBytesMax?: number | undefined
-  /** Time without a sign of life after which another process may take the directory. Default: 5000. */
+  /** Milliseconds without a sign of life after which another process may take the directory. Default: 5000. */
   readonly lockStaleMs?: number | undefined
 }
 
 const BYTES_MAX_DEFAULT = 1024 ** 3
 const REFUSED_BYTES_MAX_DEFAULT = 256 * 1024 ** 2
 const LOCK_STALE_MS_DEFAULT = 5_000
-/** Limit of a line: an item with its tag, its handles and its batch's key. */
+/** Limit of a line, which contains an item with its tag and its handles, or a batch's key. */
 const LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
-/** Limit of files moved out of the inbox at once. */
+/** Limit of files that are moved out of the inbox at once. */
 const ADOPTED_FILES_MAX = 1_000
-/** Limit of inbox records merged into one batch. A server accepts that many types and parents in one batch. */
+/** Limit of inbox records that are merged into one batch. A server accepts this many types and parents in one batch. */
 const MERGED_FILES_MAX = 32
 const MERGED_BYTES_MAX = 1_000_000
 const PARTS_NAME = /^\d{16}\.parts$/
-/** Age after which an unfinished file in the inbox is removed. Its process ended before the record was accepted. */
+/** Age after which an unfinished file in the inbox is removed. Its process ended before it accepted the record. */
 const UNFINISHED_MS = 60_000
 const BATCH_NAME = /^\d{16}\.ndjson$/
-/** Unfinished replacement. The file that it should replace still exists. */
+/** Name of an unfinished replacement. The file that it was to replace still exists. */
 const UNFINISHED_NAME = /^\d{16}\.ndjson\.tmp$/
 const REFUSED_NAME = 'refused.ndjson'
 const OWNER_NAME = 'owner.json'
 
 /**
- * Opens a spool in a directory of its own, which is created if needed.
+ * Opens a spool in a directory of its own, which is created if it is missing.
  *
  * Records that `record` accepted survive the process, and sealed batches survive the machine. The spool contains
  * payloads, so directory and files are private to their owner. Records that the server never accepts are stored in
- * `refused.ndjson` with the reason, until somebody removes them. Damaged files are moved aside as `….damaged`.
+ * `refused.ndjson` with the reason, until somebody removes them. Damaged files are renamed to `….damaged`.
  *
  * Throws SpoolError if another process has the directory, after at most `lockStaleMs`. Throws UsageError for invalid
  * options.
@@ -151,7 +151,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async open(): Promise<void> {
-    // Windows cannot open directories, and needs no sync of them.
+    // Opens the directory, so that it can be synced. Not on Windows, which cannot open directories and needs no sync
+    // of them.
     if (process.platform !== 'win32') this.#handle = await open(this.#path, 'r')
     this.reserve.restore()
     this.#handles = await HandleFile.load(join(this.#path, HANDLES_NAME), this.reserve)
@@ -169,7 +170,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     try {
       const { bytes, segments } = await readBatch(path)
       const records = segments.reduce((sum, { items }) => sum + items.length, 0)
-      // The process ended while it wrote the file: no record was accepted.
+      // The process ended while it wrote the file, so no record in it was accepted.
       if (records === 0) await unlink(path)
       else batches.push(BatchFile.leftBehind(this, path, bytes, records))
     } catch (error) {
@@ -190,8 +191,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   /**
-   * Moves records from the inbox to the spool by rename, so that a record is always in exactly one of them, whatever
-   * ends the process. Never throws.
+   * Moves records from the inbox to the spool. It renames files, so a record is always in exactly one of the two,
+   * even if the process ends at any point. Never throws.
    */
   async #adopt(): Promise<SpoolContents> {
     const inbox = join(this.#path, INBOX)
@@ -200,8 +201,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
       for (const names of (await listInbox(inbox)).flatMap((group) => this.#mergeable(group))) {
         if (!this.hasRoom) break
         this.requireLock()
-        // The number is taken before any wait, because a record may be accepted meanwhile. After a failure the next
-        // process merges the folder under this number.
+        // The number is taken before any await, because a record may be accepted meanwhile. If the merge fails, the
+        // next process merges the folder under the same number.
         const number = this.#nextNumber++
         const path = this.#pathOf(number)
         if (names.length === 1) await rename(join(inbox, names[0]!), path)
@@ -220,14 +221,16 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   /**
-   * Returns the files to merge into one batch. Without disk space for a merge, each file becomes a batch of its own.
+   * Returns the files to merge into one batch. If the disk has no room for a merge, each file becomes a batch of its
+   * own.
    */
   #mergeable({ names, bytes }: InboxGroup): string[][] {
     return this.reserve.restore(reserveFor(bytes, names.length)) ? [names] : names.map((name) => [name])
   }
 
   /**
-   * Merges the files of a folder into one batch, and removes the folder. An existing batch file contains all of them.
+   * Merges the files of a folder into one batch, and removes the folder. If the batch file exists already, it
+   * contains all of them.
    */
   async #merge(number: string, errors: TallystickError[]): Promise<void> {
     const path = join(this.#path, `${number}.ndjson`)
@@ -259,7 +262,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return batch
   }
 
-  /** Serialized, because lines of several batches would mix. */
+  /** Stores refused records. Calls are serialized, because lines of several batches would otherwise mix. */
   refuse(refused: readonly Refused[]): Promise<void> {
     return this.#refusals.do(() => this.#refuse(refused))
   }
@@ -290,7 +293,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async close(): Promise<void> {
-    // An adoption that is under way would use file numbers of the next process.
+    // Waits for adoptions, because one that is still under way would use file numbers of the next process.
     await this.#adoptions.over
     await this.#handle?.close()
     this.#handle = null
@@ -352,6 +355,6 @@ async function removeUnfinished(path: string): Promise<void> {
   try {
     if (Date.now() - (await stat(path)).mtimeMs > UNFINISHED_MS) await unlink(path)
   } catch {
-    // The file was renamed meanwhile.
+    // Ignored: the file was renamed meanwhile.
   }
 }

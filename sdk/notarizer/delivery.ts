@@ -34,20 +34,20 @@ export type DeliveryEvents = {
   recovered(): void
 }
 
-/** The sent segment, the remaining ones, and the answer or the final error. */
+/** A segment that was sent, the segments that remain, and the answer or the final error. */
 type Sent = {
   readonly segment: Segment
   readonly others: readonly Segment[]
   readonly answer: Batch | ApiError | UnexpectedAnswerError
 }
 
-/** Limit of a Retry-After. The server may recover much sooner. */
+/** Limit of a Retry-After that is obeyed, because the server may recover much sooner. */
 const RETRY_AFTER_MS_MAX = 60_000
 
 /**
  * Sends batches until every record is recorded or refused, however long that takes. A retry sends the same bytes with
- * the same key, so that nothing is recorded twice. Each change of a batch is on the disk before it is used. Only the
- * signal ends the delivery early.
+ * the same key, so nothing is recorded twice. Each change of a batch is on disk before it is used. Only the signal
+ * ends the delivery early.
  */
 export class Delivery {
   readonly #http: Transport
@@ -57,9 +57,9 @@ export class Delivery {
   readonly #events: DeliveryEvents
   /** Resolves when the spool belongs to the key's agent. */
   #claimed: Promise<void> | null = null
-  /** Waits that end early only when `retryBlocked` is called. */
+  /** Controllers of the waits for people. These waits end early only when `retryBlocked` is called. */
   readonly #blocked = new Set<AbortController>()
-  /** Records set aside since the last recorded one, because a proxy or firewall refused them. */
+  /** Number of records set aside since the last recorded one, because a proxy or firewall refused them. */
   #setAside = 0
   #isSizeReported = false
 
@@ -77,7 +77,7 @@ export class Delivery {
     this.#events = events
   }
 
-  /** Delivers one batch. `older`: earlier batches, which may contain parents of this batch's records. */
+  /** Delivers one batch. `older`: deliveries of earlier batches, which may contain parents of this batch's records. */
   async deliver(batch: SpooledBatch, older: Promise<unknown>, signal: AbortSignal): Promise<void> {
     this.#claimed ??= this.#claim(signal)
     await this.#claimed
@@ -135,8 +135,9 @@ export class Delivery {
   }
 
   /**
-   * Sends the first segment. If the server answers `idempotency_key_reused`, sends it joined with the following
-   * segments of the same key. That writes nothing, and is repeated after a crash.
+   * Sends the first segment. If the server answers `idempotency_key_reused`, sends the segment joined with the
+   * following segments of the same key. That request writes nothing new, because its key was used before. It is
+   * repeated after a crash.
    */
   async #sendFirst(segments: readonly Segment[], signal: AbortSignal): Promise<Sent> {
     const [segment, ...others] = segments as [Segment, ...Segment[]]
@@ -151,7 +152,7 @@ export class Delivery {
     return { segment, others, answer }
   }
 
-  /** Returns the answer, or the error if the segment will never be accepted as it is. */
+  /** Returns the answer. Returns the error if the segment, as it is, will never be accepted. */
   #send(segment: Segment, signal: AbortSignal): Promise<Sent['answer']> {
     const text = bodyOf(segment)
     const { idempotencyKey } = segment
@@ -173,8 +174,8 @@ export class Delivery {
   }
 
   /**
-   * Handles a segment that a proxy or firewall refused. Returns the remaining segments: its halves, or the others if
-   * the record was alone and is set aside.
+   * Handles a segment that a proxy or firewall refused. Returns the segments that remain: its halves and the others,
+   * or only the others if the segment had a single record, which is then set aside.
    */
   async #avoid(
     batch: SpooledBatch,
@@ -206,8 +207,8 @@ export class Delivery {
   }
 
   /**
-   * Reports halving once, since a proxy with a size limit refuses every batch. A single refused record is reported by
-   * itself.
+   * Reports that segments are sent in halves. It reports this only once, because a proxy with a size limit refuses
+   * every batch. A single refused record is reported separately.
    */
   #report(segment: Segment, error: UnexpectedAnswerError): void {
     if (this.#isSizeReported || !isBySize(error)) return
@@ -270,7 +271,7 @@ export class Delivery {
     }
   }
 
-  /** Ends the waits for people: a caller flushes, so the cause may be fixed. */
+  /** Ends the waits for people, because a caller flushes and the cause may be fixed by now. */
   retryBlocked(): void {
     for (const mended of this.#blocked) mended.abort()
   }
@@ -286,7 +287,8 @@ function untilAborted(done: Promise<unknown>, signal: AbortSignal): Promise<unkn
 }
 
 /**
- * Returns the answer if it matches the segment. Throws UnexpectedAnswerError otherwise: any server could answer 201.
+ * Returns the answer if it matches the segment. Throws UnexpectedAnswerError otherwise, because any server could
+ * answer 201.
  */
 export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): Batch {
   const isBatch = typeof batch?.batch === 'string' && typeof batch.entry?.seq === 'number'
@@ -298,8 +300,8 @@ export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): B
 }
 
 /**
- * Returns the answer if it names a ledger and an agent. Throws UnexpectedAnswerError otherwise: the spool would
- * belong to the wrong owner for good.
+ * Returns the answer if it names a ledger and an agent. Throws UnexpectedAnswerError otherwise, because the spool
+ * would be bound to a wrong owner for good.
  */
 function verifyLedger(ledger: GetLedgerAnswer): GetLedgerAnswer {
   if (typeof ledger?.id === 'string' && typeof ledger.key?.agent === 'string') return ledger

@@ -6,11 +6,11 @@ import { isRefusal } from './refusals.ts'
 import type { ForeignProblem, Segment } from './spool.ts'
 
 /*
- * Handles refusals of a proxy or firewall between a notarizer and its server. It may refuse a request for its content
- * or its size.
+ * Handles refusals of a proxy or firewall between a notarizer and its server. A proxy or firewall may refuse a
+ * request for its content or its size.
  *
- * Halving finds the refused record. The refusal does not prove that the server never got the request, so a half keeps
- * the request's key:
+ * Halving finds the refused record. The refusal does not prove that the server never got the request, so each half
+ * keeps the request's key:
  *
  *     [abcd K]  refused   ->  [ab K] [cd K]     the same key: whether it was written is unknown
  *     [ab K]    recorded  ->  [cd L]            K was used for ab alone: the whole was never written
@@ -18,16 +18,20 @@ import type { ForeignProblem, Segment } from './spool.ts'
  *                                             answered now, all are recorded. Otherwise nothing is sent again
  */
 
-/** Statuses that ask for authentication, whatever the request contains. */
+/** Statuses that request authentication, whatever the request contains. */
 const LOGINS: ReadonlySet<number> = new Set([401, 407, 511])
 const BY_SIZE: ReadonlySet<number> = new Set([413, 414, 431])
-/** Attempts with a single record before it is set aside. Each attempt includes a proof that other requests pass. */
+/**
+ * Attempts with a single record before the record is set aside. Each attempt includes a proof that other requests
+ * pass.
+ */
 const ATTEMPTS_ALONE = 3
 /**
- * Records set aside in a row before the notarizer stops. The proxy may then refuse every request with a record in it.
+ * Limit of consecutive records that are set aside. The notarizer then stops, because the proxy may refuse every
+ * request that contains a record.
  */
 export const SET_ASIDE_IN_A_ROW_MAX = 100
-/** Body size of the largest batch, with room for parents. */
+/** Size of the largest batch's body in MB, with room for parents. */
 const BODY_MB = 1.1
 
 /** Sends requests, and tests whether such requests pass at all. */
@@ -39,7 +43,10 @@ export type Sender = {
   pause(): Promise<void>
 }
 
-/** Returns whether something before the server refused the request: its content, its size, or every request. */
+/**
+ * Returns whether a proxy or firewall in front of the server refused the request, for its content, for its size, or
+ * because it refuses every request.
+ */
 export function isForeignRefusal(error: unknown): error is UnexpectedAnswerError {
   if (!(error instanceof UnexpectedAnswerError) || error.retryable || error.status === null) return false
   return error.status >= 400 && error.status < 600 && !LOGINS.has(error.status)
@@ -52,7 +59,7 @@ export function isBySize({ status }: UnexpectedAnswerError): boolean {
 
 /**
  * Sends a segment. Returns the answer, or the error if this segment will never be accepted. Throws every other error,
- * also if all requests are refused.
+ * and also throws if all requests are refused.
  */
 export async function sendOrJudge(
   sender: Sender,
@@ -76,12 +83,12 @@ export async function sendOrJudge(
 const NO_RECORDS = '{"records":[]}'
 
 /**
- * Sends a batch without records. The server refuses it, but a firewall has no reason to. Returns whether it reached
- * the server.
+ * Sends a batch without records. The server refuses such a batch, but a firewall has no reason to. Returns whether
+ * the request reached the server.
  */
 export async function passesWithoutRecords(http: Transport, options: CallOptions): Promise<boolean> {
   try {
-    // Not `json`, which would ask the signer for a signature.
+    // `text` is used instead of `json`, because `json` would request a signature from the signer.
     const text = await http.text(operations.postRecordsBatch, 'application/json', {
       text: NO_RECORDS,
       options: { ...options, retriesMax: 0 },
@@ -110,8 +117,8 @@ export function halve({ idempotencyKey, items }: Segment): Segment[] {
 }
 
 /**
- * Joins the first segment with the next one of the same key, which undoes a halving. Returns the joined segment and
- * the rest. null: the next has another key.
+ * Joins the first segment with the next segment of the same key, which undoes a halving. Returns the joined segment
+ * and the rest. Returns null if the next segment has another key.
  */
 export function rejoin(
   { idempotencyKey, items }: Segment,
@@ -122,7 +129,7 @@ export function rejoin(
   return [{ idempotencyKey, items: [...items, ...next.items] }, rest]
 }
 
-/** Gives a new key to each segment that has the key of a recorded one. */
+/** Gives a new key to each segment whose key is that of a recorded segment. */
 export function renewKeys(
   segments: readonly Segment[],
   recorded: string,
@@ -134,7 +141,7 @@ export function renewKeys(
   )
 }
 
-/** Returns the error for `onError`: the segment is sent in halves. */
+/** Returns the error for `onError` which says that the segment is sent in halves. */
 export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status } = error
   return new UnexpectedAnswerError(
@@ -143,7 +150,7 @@ export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): 
   )
 }
 
-/** Returns the error for `onRefused`: the record is set aside. `bytes`: size of its request. */
+/** Returns the error for `onRefused` which says that the record is set aside. `bytes`: size of the record's request. */
 export function setAside(bytes: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status, nothingDone } = error
   return new UnexpectedAnswerError(
@@ -152,7 +159,7 @@ export function setAside(bytes: number, error: UnexpectedAnswerError): Unexpecte
   )
 }
 
-/** Returns the error for `onError`: records wait, because too many in a row were set aside. */
+/** Returns the error for `onError` which says that records wait, because too many consecutive ones were set aside. */
 export function waitsAfter(records: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   return new UnexpectedAnswerError(
     `something in front of the server refused ${records} records in a row, each sent alone: the others wait. What to do: ${adviceFor(error)}`,
@@ -166,7 +173,7 @@ function everythingRefused(error: UnexpectedAnswerError): UnexpectedAnswerError 
     `requests without records are refused too, so all records wait: ${message}`,
     {
       retryable: false,
-      // The message contains the key.
+      // null, because the message already contains the key.
       idempotencyKey: null,
       status,
       nothingDone,
@@ -181,7 +188,7 @@ function adviceFor(error: UnexpectedAnswerError): string {
     : 'let the firewall pass bodies of POST /v1/records/batch, whatever they contain'
 }
 
-/** Returns the problem for `refused.ndjson`. It has no `code`, because the server has not answered. */
+/** Returns the problem for `refused.ndjson`. It has no `code`, because the server did not answer. */
 export function problemOf({ status, message }: UnexpectedAnswerError): ForeignProblem {
   return { type: 'about:blank', title: 'Refused in front of the server', status: status!, detail: message }
 }

@@ -2,11 +2,12 @@ import { type Item, withParent } from './items.ts'
 import type { Handles, RecordHandle, Segment } from './spool.ts'
 
 /**
- * Limit of remembered handles, since their child records may never come. A handle with its id takes about 100 bytes.
+ * Limit of handles that are remembered. It is needed because child records may never come. A handle with its id takes
+ * about 100 bytes.
  */
 export const HANDLES_MAX = 10_000
 
-/** Remembers handles in memory. Forgets the oldest first. */
+/** Stores handles in memory. The oldest are forgotten first. */
 export class MemoryHandles implements Handles {
   readonly ids = new Map<string, string>()
 
@@ -30,14 +31,17 @@ export class MemoryHandles implements Handles {
   }
 }
 
-/** Returns whether a parent is missing in the segment. Its id must be known before the segment is sent. */
+/**
+ * Returns whether a record names a parent that is not in the segment. The parent's id must be known before the
+ * segment is sent.
+ */
 export function lacksParent(segment: Segment): boolean {
   return parentsElsewhere(segment).size > 0
 }
 
 /**
- * Returns the segment with the ids of such parents in its text. Store it before sending, so that a retry after a
- * crash is the same request.
+ * Returns the segment with the ids of parents from other segments in its texts. Store the result before sending it,
+ * so that a retry after a crash is the same request.
  */
 export function withParentIds(segment: Segment, handles: Handles): Segment {
   const elsewhere = parentsElsewhere(segment)

@@ -10,50 +10,56 @@ import { UsageError } from '../errors.ts'
 import { toJson } from '../json.ts'
 
 export type RecordOptions<Name extends string = string> = OtherRequest & {
-  /** Default: `generic/1`, which accepts any object. */
+  /** Record type. Default: `generic/1`, which accepts any object. */
   readonly type?: Name | undefined
-  /** Default: now. The ledger also records its own time, which is later by the time that the record waited here. */
+  /**
+   * Time of the event. Default: now. The ledger also records its own time, which is later because the record waits
+   * here first.
+   */
   readonly occurredAt?: Date | string | undefined
   readonly onBehalfOf?: string | undefined
-  /** Free-form, at most 4 KiB, not signed. */
+  /** Any data, at most 4 KiB. It is not signed. */
   readonly metadata?: object | undefined
   /**
-   * Label of the person whom the record is about. The ledger stores a keyed hash of it, by which all documents of the
-   * person are found and erased.
+   * Label of the person whom the record is about. The ledger stores a keyed hash of the label, by which all documents
+   * of the person are found and erased.
    */
   readonly subject?: string | undefined
   /**
-   * Id of a record in the ledger. Records of this notarizer get their id with `onRecorded`. Use `parentHandle` before
-   * that.
+   * Id of a record in the ledger. The ids of this notarizer's records come with `onRecorded`. Before that, use
+   * `parentHandle`.
    */
   readonly parent?: string | undefined
-  /** Name by which later records refer to this one. Unique. 1 to 255 visible ASCII characters, no `"` or `\`. */
+  /**
+   * Name by which later records refer to this record. It must be unique, and have 1 to 255 visible ASCII characters
+   * without `"` and `\`.
+   */
   readonly handle?: string | undefined
   /**
-   * `handle` of the parent: an earlier record of this notarizer, or of an earlier process with the same spool. The
-   * record gets no parent if that record was refused, or is not among the newest 10,000 with a handle.
+   * `handle` of the parent: an earlier record of this notarizer, or of an earlier process with the same spool. If
+   * that record was refused, or is not among the newest 10,000 with a handle, this record gets no parent.
    */
   readonly parentHandle?: string | undefined
-  /** At most 16 URIs or `system:id`, of 256 characters each. */
+  /** References of the record: at most 16 URIs or `system:id`, of at most 256 characters each. */
   readonly references?: readonly string[] | undefined
-  /** W3C Trace Context. Signed with the record, which can be found by its trace id. */
+  /** W3C Trace Context. It is signed with the record, and the record can be found by its trace id. */
   readonly traceparent?: string | undefined
-  /** The caller's name for the record. `onRecorded` returns it with the record's id. It is not sent. */
+  /** The caller's name for the record. It is not sent. `onRecorded` returns it with the record's id. */
   readonly tag?: string | undefined
 }
 
-/** A waiting record. Its text was made when it was accepted, and is sent unchanged. */
+/** A waiting record. Its text was made when the record was accepted, and is sent unchanged. */
 export type Item = {
   readonly text: string
   readonly tag: string | undefined
   readonly handle: string | undefined
-  /** undefined once the text names the parent, or there is none. */
+  /** undefined if the text already names the parent, or if the record has no parent. */
   readonly parentHandle: string | undefined
 }
 
 export type MeasuredItem = Item & {
   readonly type: string
-  /** Id or handle of the parent. */
+  /** Id or handle of the parent; undefined: no parent. */
   readonly parent: string | undefined
   /** Length of the text in UTF-8 bytes. */
   readonly bytes: number
@@ -61,16 +67,16 @@ export type MeasuredItem = Item & {
 
 const TAG_CHARS_MAX = 255
 const HANDLE = /^[!#-[\]-~]{1,255}$/
-/** Room for type, time, agent, parent and trace. */
+/** Bytes for type, time, agent, parent and trace. */
 const FRAME_BYTES_MAX = 2 * 1024
 export const ITEM_BYTES_MAX = DOCUMENT_BYTES_MAX + METADATA_BYTES_MAX + REFERENCES_BYTES_MAX + FRAME_BYTES_MAX
 
-/** The body, its list of records and the record itself take three levels. */
+/** Limit of a document's depth. Three levels are subtracted: the body, its list of records and the record itself. */
 const DOCUMENT_DEPTH_MAX = JSON_DEPTH_MAX - 3
 
 /**
- * Returns the text of a record with its measures. Throws UsageError for values that JSON or the server would change
- * or refuse.
+ * Returns the text of a record with its sizes. Throws UsageError for values that JSON would change or the server
+ * would refuse.
  */
 export function makeItem(payload: object, options: RecordOptions, nowMs: number): MeasuredItem {
   const {
@@ -122,7 +128,8 @@ export function withParent(text: string, parent: string | number): string {
 function documentText(document: object, at: string, bytesMax: number): string {
   const text = toJson(document, at, DOCUMENT_DEPTH_MAX)
   if (!text.startsWith('{')) throw new UsageError(`${at} is not a JSON object`)
-  // The server counts the canonical form, which has the same length: only the order of members differs.
+  // The server counts the bytes of the canonical form. That form has the same length, because only the order of
+  // members differs.
   if (text.length * 3 > bytesMax && utf8Bytes(text) > bytesMax)
     throw new UsageError(
       `${at} has more than ${bytesMax} bytes, the maximum: store the large part elsewhere, and its digest here`,
@@ -136,7 +143,10 @@ function referencesText(references: readonly string[]): string {
   throw new UsageError(`/references has more than ${REFERENCES_BYTES_MAX} bytes, the maximum`)
 }
 
-/** Current time as JSON, made once per millisecond, because a hot loop makes hundreds of records in one. */
+/**
+ * Current time as JSON. It is made once per millisecond, because a hot loop makes hundreds of records in a
+ * millisecond.
+ */
 let instantMs = Number.NaN
 let instantText = ''
 function instant(nowMs: number): string {
@@ -149,12 +159,12 @@ function instant(nowMs: number): string {
 
 const encoder = new TextEncoder()
 /**
- * Encoding into a shared buffer is 10 times as fast as into new bytes, and twice as fast as counting: 0.05 µs for 400
- * characters.
+ * Shared buffer for measuring. Encoding into it is 10 times as fast as into new bytes, and twice as fast as counting:
+ * 0.05 µs for 400 characters.
  */
 const scratch = new Uint8Array(ITEM_BYTES_MAX + 4)
 
-/** Infinity: longer than any item may be. */
+/** Returns the length in UTF-8 bytes; Infinity: longer than any item may be. */
 function utf8Bytes(text: string): number {
   const { read, written } = encoder.encodeInto(text, scratch)
   return read === text.length ? written : Number.POSITIVE_INFINITY

@@ -3,7 +3,7 @@ import type { Item } from './items.ts'
 import { ITEM_BYTES_MAX } from './items.ts'
 import type { Segment, Spool, SpooledBatch } from './spool.ts'
 
-/** Stores waiting records in memory. They are lost when the process ends. */
+/** Stores waiting records in memory. The records are lost when the process ends. */
 export class Memory implements Spool {
   readonly isDurable: boolean = false
   readonly handles: MemoryHandles = new MemoryHandles()
@@ -31,7 +31,7 @@ export class Memory implements Spool {
     return batch
   }
 
-  /** Stores nothing. Callers that want refused records use `onRefused`. */
+  /** Stores nothing. Callers get refused records by `onRefused`. */
   async refuse(): Promise<void> {}
 
   async close(): Promise<void> {}

@@ -15,10 +15,10 @@ import { type WaitOptions, waitFor } from './wait.ts'
 /**
  * Records in batches, without waiting for the server. Made by `tallystick.notarizer()`.
  *
- * `record` returns at once. Accepted records are sent until the server has each exactly once, in the order of
+ * `record` returns at once. Accepted records are sent until the server has each of them exactly once, in the order of
  * `record`.
  *
- * A batch is sent when it is full or `lingerMs` old. While one is under way, the next one fills, so that a slower
+ * A batch is sent when it is full or `lingerMs` old. While one batch is under way, the next one fills. So a slower
  * server gets larger batches.
  */
 export class Notarizer<Types extends TypeMap = AnyTypes> {
@@ -32,7 +32,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   readonly #sealed: Pending[] = []
   readonly #underWay = new Map<Pending, Promise<void>>()
   #closing = false
-  /** True if the caller's loop has not yielded to the event loop since a batch was sealed. */
+  /** True if the event loop has not run since a batch was sealed, because the caller's loop never waited. */
   #mustYield = false
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null
 
@@ -46,10 +46,11 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Accepts a record. In a spool the record now survives the process. The caller may change the object afterwards.
+   * Accepts a record. If it is in a spool, the record now survives the process. The caller may change the object
+   * afterwards.
    *
-   * Throws BufferFullError if there is no room, SpoolError if the spool cannot store it, and UsageError if it cannot
-   * be recorded without change. In these cases it was not accepted.
+   * Throws BufferFullError if there is no room, SpoolError if the spool cannot store the record, and UsageError if
+   * the record cannot be recorded without change. In these cases the record was not accepted.
    */
   record<Name extends TypeName<Types> = 'generic/1'>(
     payload: PayloadOf<Types, Name>,
@@ -66,8 +67,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Resolves when there is room for the next record. Await it before each record of a hot loop. Without it such a
-   * loop ends in BufferFullError, and blocks sending.
+   * Resolves when there is room for the next record. Await it before each record of a hot loop. A loop that does not
+   * await it ends in BufferFullError, and blocks sending.
    */
   get ready(): Promise<void> {
     if (!this.#spool.hasRoom && !this.#stop.signal.aborted) {
@@ -81,7 +82,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
 
   /**
    * Resolves when every record so far was recorded, or was refused and reported. Rejects at once with an error that
-   * only people can fix, and with NotRecordedError after `timeoutMs`. Accepted records stay, and are sent further.
+   * only people can fix, and with NotRecordedError after `timeoutMs`. After a rejection, accepted records stay in the
+   * notarizer and are still sent.
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     if (this.#open !== null) this.#open.due = true
@@ -94,8 +96,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Accepts no more records, and flushes. If that fails, records in a spool stay there for the next process. Records
-   * in memory are still sent while the process lives. Can be called again. Throws what `flush` throws.
+   * Accepts no more records, and flushes. If the flush fails, records in a spool stay there for the next process, and
+   * records in memory are still sent while the process lives. Can be called again. Throws the errors of `flush`.
    */
   async close(options: WaitOptions = {}): Promise<void> {
     this.#closing = true
@@ -128,8 +130,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Takes records that other processes put into the spool's inbox, as far as there is room. Returns their number.
-   * They are sent after all records accepted before.
+   * Takes records that other processes put into the spool's inbox, as far as there is room. They are sent after all
+   * records that were accepted before. Returns the number of taken records.
    */
   async adopt(): Promise<number> {
     if (this.#closing || !this.#spool.adopt) return 0
@@ -171,7 +173,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     try {
       open.spooled.append(item, item.bytes)
     } catch (error) {
-      // Closes the file after a failed write. Nothing may follow what the write has left in it.
+      // Closes the file after a failed write, because no record may follow what the write may have left in it.
       this.#seal()
       throw error
     }

@@ -5,14 +5,17 @@ import { ITEM_BYTES_MAX } from './items.ts'
 import type { Spool } from './spool.ts'
 
 export type NotarizerOptions = {
-  /** Default: records wait in memory, and are lost when the process ends. */
+  /** Where records wait. Default: in memory, where they are lost when the process ends. */
   readonly spool?: Spool | undefined
-  /** 1 to 2000. Default: 1000. */
+  /** Limit of records in a batch, from 1 to 2000. Default: 1000. */
   readonly recordsPerBatchMax?: number | undefined
-  /** How long a batch waits for more records after its first. Longer while others are under way. Default: 20. */
+  /**
+   * Milliseconds that a batch waits for more records after its first record. A batch waits longer while other batches
+   * are under way. Default: 20.
+   */
   readonly lingerMs?: number | undefined
   /**
-   * Batches under way at the same time. With more than 1 the ledger's order may differ from that of `record`.
+   * Batches under way at the same time. With more than 1, the ledger's order may differ from the order of `record`.
    * Default: 1.
    */
   readonly inFlightMax?: number | undefined
@@ -22,17 +25,20 @@ export type NotarizerOptions = {
   /** Delays before a retry. The number of retries is unlimited. Default: 100 and 10,000. */
   readonly delayMsMin?: number | undefined
   readonly delayMsMax?: number | undefined
-  /** Delay before a retry after an error that only people can fix, such as a revoked key. Default: 30,000. */
+  /** Milliseconds before a retry after an error that only people can fix, such as a revoked key. Default: 30,000. */
   readonly blockedDelayMs?: number | undefined
-  /** Limit of one attempt. */
+  /** Time limit of one attempt. */
   readonly timeoutMs?: number | undefined
-  /** Called when records are in the ledger. With a spool it may be called again after a crash. */
+  /** Called when records are in the ledger. With a spool, it may be called again for the same records after a crash. */
   readonly onRecorded?: ((batch: RecordedBatch) => unknown) | undefined
-  /** Called when the server, or something before it, will never accept this record. Default: the console. */
+  /**
+   * Called when the server, or a proxy or firewall in front of it, will never accept this record. Default: writes to
+   * the console.
+   */
   readonly onRefused?: ((record: RefusedRecord, error: TallystickError) => unknown) | undefined
   /**
-   * Called for failures. Every record is stored and sent again. `error.retryable`: without help. Default: the first
-   * failure goes to the console.
+   * Called for failed attempts. Every record stays stored and is sent again. `error.retryable`: true if the failure
+   * may end without help of people. Default: the first failure is written to the console.
    */
   readonly onError?: ((error: TallystickError) => unknown) | undefined
 }
@@ -56,16 +62,16 @@ export type RefusedRecord = OtherMembers & {
 }
 
 export type NotarizerStats = {
-  /** Records accepted, and neither recorded nor refused yet. */
+  /** Number of accepted records that are neither recorded nor refused yet. */
   readonly buffered: number
-  /** Bytes of waiting records in memory or in the spool. */
+  /** Bytes of waiting records, in memory or in the spool. */
   readonly bufferedBytes: number
   readonly inFlight: number
-  /** Records since this notarizer began. */
+  /** Number of records that were recorded since this notarizer was made. */
   readonly recorded: number
   readonly refused: number
   readonly failures: number
-  /** Error that currently keeps the oldest batch from being recorded. */
+  /** The error that currently prevents the oldest batch from being recorded; null: no error. */
   readonly lastError: TallystickError | null
 }
 
@@ -78,10 +84,10 @@ type Numbers = Required<{
 /**
  * Default, minimum and maximum of each option.
  *
- * One batch in flight is the default, because it keeps the ledger in the order of `record`. It reaches 96 % of a
- * plain load with one batch in flight (16,390 records/s of 17,090, the same with a spool), and 67 % of one with two
- * (24,580): server and Postgres then wait for each other. Two in flight reach 99 %, with a spool 83 %
- * (docs/BENCHMARKS.md).
+ * The default is one batch in flight, because it keeps the ledger in the order of `record`. With it, the notarizer
+ * records 16,390 records/s, with or without a spool. That is 96 % of a plain load with one batch in flight (17,090),
+ * and 67 % of a plain load with two (24,580), because server and Postgres wait for each other. With two batches in
+ * flight it reaches 99 % of the latter, with a spool 83 % (docs/BENCHMARKS.md).
  */
 const NUMBERS: { readonly [Name in Exclude<keyof Numbers, 'timeoutMs'>]: readonly [number, number, number] } =
   {

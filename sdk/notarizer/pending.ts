@@ -3,10 +3,10 @@ import type { MeasuredItem } from './items.ts'
 import type { Limits } from './options.ts'
 import type { SpooledBatch } from './spool.ts'
 
-/** The server accepts 4 MiB, but proxies often only 1 MiB. 1000 usual records have half of that. */
+/** Limit of a batch. The server accepts 4 MiB, but proxies often only 1 MiB. 1000 usual records have half of this. */
 const BATCH_BYTES_MAX = 1_000_000
 
-/** A batch that is not settled. `settled` resolves when every record is recorded or refused. */
+/** A batch that is not settled yet. `settled` resolves when every record is recorded or refused. */
 export type Pending = {
   readonly spooled: SpooledBatch
   readonly settled: Promise<void>
@@ -19,7 +19,7 @@ export type Open = Pending & {
   readonly parents: Set<string>
   records: number
   bytes: number
-  /** Send it as soon as possible. */
+  /** True if the batch must be sent as soon as possible. */
   due: boolean
   timer: ReturnType<typeof setTimeout>
 }

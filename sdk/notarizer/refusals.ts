@@ -3,10 +3,10 @@ import { makeIdempotencyKey } from '../idempotency-key.ts'
 import type { Item } from './items.ts'
 import type { Segment } from './spool.ts'
 
-/** Statuses about the body. The same body is refused every time. */
+/** Statuses about the body. The same body would be refused every time. */
 const OF_THE_BODY = [400, 413, 422]
 
-/** Codes about the signer, its key or its clock. The records are not the cause. */
+/** Codes about the signer, its key or its clock. They are not caused by the records. */
 const OF_THE_SIGNER: ReadonlySet<string> = new Set([
   'envelope_refused',
   'signing_key_refused',
@@ -14,22 +14,25 @@ const OF_THE_SIGNER: ReadonlySet<string> = new Set([
   'statement_mismatch',
 ])
 
-/** Returns whether the server will never accept this request. Other errors can end once people have fixed something. */
+/**
+ * Returns whether the server will never accept this request. All other errors may end after people have fixed their
+ * cause.
+ */
 export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && OF_THE_BODY.includes(error.status) && !OF_THE_SIGNER.has(error.code)
 }
 
-/** `left`: segments still to be sent. */
+/** `left`: segments that are still to be sent. */
 type Split = { readonly refused: readonly Item[]; readonly left: readonly Segment[] }
 
 /**
- * Splits the first segment of a batch, which was refused. Every part has fewer items than the segment, so the
- * splitting ends.
+ * Splits the first segment of a batch, which was refused. Every resulting segment has fewer items, so the splitting
+ * ends.
  *
  * If the server names an item, that item is refused and the rest is sent again. If the rest is refused too (`again`),
- * it is halved: one request per bad record would send half a million records for 1000 bad ones. The most common cause
- * is an unknown type, and all records of that type in the batch are refused together. If the server names no item,
- * halving finds it.
+ * it is halved, because one request for each bad record would send half a million records for 1000 bad ones. The most
+ * common cause is an unknown type. All records of that type in the batch are refused together. If the server names no
+ * item, halving finds it.
  */
 export function splitRefused(
   { idempotencyKey, items }: Segment,
@@ -37,9 +40,10 @@ export function splitRefused(
   error: ApiError,
   again: boolean,
 ): Split {
-  // The key of 128 random bits was used before. The spool was changed, or copied and used twice, or a larger request
-  // was written and something replaced its answer (foreign-refusals.ts). It is unknown which of these records are in
-  // the ledger. With another key they might be recorded twice.
+  // The key has 128 random bits, and still it was used before. Either the spool was changed, or copied and used
+  // twice, or a larger request was written and its answer was replaced on the way (foreign-refusals.ts). It is
+  // unknown which of these records are in the ledger. With another key they might be recorded twice, so they are
+  // refused.
   if (error.code === 'idempotency_key_reused') {
     const [same, left] = partition(others, (other) => other.idempotencyKey === idempotencyKey)
     return { refused: [...items, ...same.flatMap((other) => other.items)], left }
@@ -61,7 +65,9 @@ function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))]
 }
 
-/** Some faults are located only by `path`: `/records/7/occurredAt`. */
+/**
+ * Returns the index of the item that a problem names. Some problems name it only by `path`: `/records/7/occurredAt`.
+ */
 function indexOf({ problem }: ApiError): number | null {
   const { index, path } = problem as { index?: unknown; path?: unknown }
   if (typeof index === 'number') return index
@@ -73,7 +79,7 @@ function ofType({ code }: ApiError): boolean {
   return code === 'unknown_type' || code === 'not_notarizable'
 }
 
-/** The record's text begins with its type (items.ts). */
+/** Returns the beginning of the record's text, which is its type (items.ts). */
 function typeOf({ text }: Item): string {
   return text.slice(0, text.indexOf(',"payload":'))
 }
@@ -83,7 +89,7 @@ function halves(items: readonly Item[]): Segment[] {
   return [...segments(items.slice(0, middle)), ...segments(items.slice(middle))]
 }
 
-/** Returns a segment with these items, or none without items. */
+/** Returns a segment with these items. Returns no segment if there are no items. */
 function segments(items: readonly Item[]): Segment[] {
   return items.length === 0 ? [] : [{ idempotencyKey: makeIdempotencyKey(), items }]
 }

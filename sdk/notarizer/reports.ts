@@ -4,10 +4,12 @@ import type { DeliveryEvents } from './delivery.ts'
 import type { NotarizerOptions, NotarizerStats, RefusedRecord } from './options.ts'
 import type { Refused, Segment } from './spool.ts'
 
-/** Time between lines about refused records. A faulty producer makes thousands of them. */
+/** Minimum time between two lines about refused records, because a faulty producer makes thousands of refusals. */
 const REFUSED_LINES_MS = 10_000
 
-/** Counts what happens to records, and calls the caller's callbacks. Their errors must not stop the sending. */
+/**
+ * Counts what happens to records, and calls the caller's callbacks. An error of a callback must not stop the sending.
+ */
 export class Reports implements DeliveryEvents {
   buffered = 0
   #recorded = 0
@@ -15,11 +17,14 @@ export class Reports implements DeliveryEvents {
   #failures = 0
   #lastError: TallystickError | null = null
   #hasComplained = false
-  /** Refusals not yet written to the console. */
+  /** Refusals that were not written to the console yet. */
   #unreported: { count: number; latest: TallystickError } | null = null
   #reportedRefusedAtMs = Number.NEGATIVE_INFINITY
   readonly #callbacks: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
-  /** Callbacks of waiting callers. Without them `flush` would wait forever for an error that only people can fix. */
+  /**
+   * Callbacks of callers that wait in `flush`. Without them, `flush` would wait forever if an error occurs that only
+   * people can fix.
+   */
   readonly #waiting = new Set<(error: TallystickError) => void>()
 
   constructor(told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>) {
@@ -64,7 +69,7 @@ export class Reports implements DeliveryEvents {
       }
   }
 
-  /** Writes the refusals that are still unreported. */
+  /** Writes the refusals that were not written yet. */
   end(): void {
     this.#reportRefused()
   }
@@ -112,7 +117,7 @@ export class Reports implements DeliveryEvents {
   }
 }
 
-/** A callback may throw or reject. The error goes to the console. */
+/** Calls a callback, which may throw or reject. Its error is written to the console. */
 function callSafely(callback: () => unknown): void {
   const complain = (error: unknown) => console.error('tallystick: a callback of the notarizer failed:', error)
   try {

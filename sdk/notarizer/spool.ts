@@ -8,7 +8,7 @@ import type { Item } from './items.ts'
  */
 export type Segment = { readonly idempotencyKey: string; readonly items: readonly Item[] }
 
-/** Problem of a record that something before the server refused. */
+/** Problem of a record that a proxy or firewall in front of the server refused. */
 export type ForeignProblem = Pick<Problem, 'type' | 'title' | 'status' | 'detail'>
 
 /** An item that will never be accepted, with the reason and the key of its request. */
@@ -24,23 +24,23 @@ export type SpoolOwner = { readonly ledger: string; readonly agent: string }
 /**
  * Stores records until they are recorded: in memory, or on a disk (`openSpool` of `@tallystick/sdk/spool`).
  *
- * The calls for a batch are `begin`, `append`, `seal`, `read`, perhaps `replace`, and `remove`, in this order. After
- * `begin` or `append` has returned, the record MUST survive everything that the spool promises to survive. If they
- * throw, the record was not accepted.
+ * For a batch the calls are, in this order: `begin`, `append`, `seal`, `read`, possibly `replace`, and `remove`.
+ * After `begin` or `append` has returned, the record MUST survive everything that the spool promises to survive. If
+ * they throw, the record was not accepted.
  */
 export type Spool = {
-  /** Ids of records that others name as parents by their handles. */
+  /** Ids of records whose handles other records name as parents. */
   readonly handles: Handles
-  /** The contents survive the process, so that another process may send them. */
+  /** True if the contents survive the process, so that another process may send them. */
   readonly isDurable: boolean
-  /** An item of the largest size would be accepted. */
+  /** True if an item of the largest size would be accepted. */
   readonly hasRoom: boolean
-  /** Current size and limit. */
+  /** Current size of the contents. `bytesMax`: the limit. */
   readonly usedBytes: number
   readonly bytesMax: number
   /**
-   * Returns batches that earlier processes left, oldest first. Only the first call is allowed. `errors`: what could
-   * not be taken over.
+   * Returns batches that earlier processes left, oldest first. Only the first call is allowed. `errors`: reasons why
+   * some batches could not be taken over.
    */
   recover(): SpoolContents
   /**
@@ -50,11 +50,11 @@ export type Spool = {
   adopt?(): Promise<SpoolContents>
   /**
    * Called before anything is sent. Rejects with SpoolError if the spool contains records of another owner. Absent:
-   * it never can.
+   * the spool can never contain such records.
    */
   claim?(owner: SpoolOwner): Promise<void>
   begin(idempotencyKey: string, item: Item, bytes: number): SpooledBatch
-  /** Stores refused records for people. After a crash they may be stored twice. */
+  /** Stores refused records for people. After a crash the same records may be stored twice. */
   refuse(refused: readonly Refused[]): Promise<void>
   /** Releases the spool for other processes. */
   close(): Promise<void>
@@ -68,7 +68,10 @@ export type SpoolContents = {
 /** Ids of the newest HANDLES_MAX records with a handle. */
 export type Handles = {
   find(handle: string): string | undefined
-  /** Called before the batch is removed. After a crash the batch is sent again and gets the same ids. */
+  /**
+   * Stores handles with their ids. Called before the batch is removed. If the process crashes before that, the batch
+   * is sent again and gets the same ids.
+   */
   keep(found: readonly RecordHandle[]): Promise<void>
 }
 
@@ -77,9 +80,9 @@ export type RecordHandle = readonly [handle: string, id: string]
 export type SpooledBatch = {
   readonly records: number
   append(item: Item, bytes: number): void
-  /** Called when no more items come. */
+  /** Called when the batch gets no more items. */
   seal(): void
-  /** Returns the segments to send, one after another. They are the same after a crash. */
+  /** Returns the segments to send, in this order. After a crash it returns the same segments. */
   read(): Promise<readonly Segment[]>
   /** Replaces all segments of a batch atomically, after `read`. */
   replace(segments: readonly Segment[]): Promise<void>

@@ -3,15 +3,15 @@ import type { Reports } from './reports.ts'
 
 export type WaitOptions = {
   readonly signal?: AbortSignal | undefined
-  /** Default: 60,000. */
+  /** Longest wait in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined
 }
 
 const WAIT_MS_DEFAULT = 60_000
 
 /**
- * Resolves with `all`. Rejects with the signal's reason, with NotRecordedError after `timeoutMs`, or with an error
- * that only people can fix.
+ * Resolves when `all` resolves. Rejects with the signal's reason, with NotRecordedError after `timeoutMs`, or with an
+ * error that only people can fix.
  */
 export async function waitFor(
   all: Promise<unknown>,

@@ -3,12 +3,12 @@ import { operations } from '../generated/operations.ts'
 import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
-/** Result of `signer.registration(…)`. With `required` the agent signs everything from then on. */
+/** Result of `signer.registration(…)`. With `required`, the agent must sign everything from then on. */
 export type SigningKeyRequest = api.PostAgentsByIdSigningKeysBody
 
 export type AgentsQuery = Omit<api.GetAgentsQuery, 'cursor'>
 
-/** The ledger's agents. Every record names one. */
+/** The ledger's agents. Every record names an agent as its actor. */
 export class Agents {
   readonly #http: Transport
 
@@ -26,7 +26,7 @@ export class Agents {
     return this.#http.list(operations.getAgents, { query, options })
   }
 
-  /** `GET /v1/agents/{id}`. Throws NotFoundError if the agent does not exist. */
+  /** Returns an agent: `GET /v1/agents/{id}`. Throws NotFoundError if the agent does not exist. */
   get(id: string, options?: CallOptions): Promise<api.Agent> {
     return this.#http.json(operations.getAgentsById, { params: { id }, options })
   }
@@ -43,7 +43,9 @@ export class Agents {
     return this.#http.json(operations.postAgentsByIdSigningKeys, { params: { id }, body: request, options })
   }
 
-  /** Lists the agent's keys in the order of registration, with revoked ones: `GET /v1/agents/{id}/signing-keys`. */
+  /**
+   * Lists the agent's keys in the order of registration, including revoked keys: `GET /v1/agents/{id}/signing-keys`.
+   */
   listSigningKeys(
     id: string,
     query: Omit<api.GetAgentsByIdSigningKeysQuery, 'cursor'> = {},
@@ -53,7 +55,8 @@ export class Agents {
   }
 
   /**
-   * Revokes a signing key for good: `POST /v1/agents/{id}/signing-keys/{kid}/revoke`. It signs nothing from then on.
+   * Revokes a signing key for good: `POST /v1/agents/{id}/signing-keys/{kid}/revoke`. The key can sign nothing from
+   * then on.
    */
   revokeSigningKey(id: string, kid: string, options?: WriteOptions): Promise<api.SigningKey> {
     return this.#http.json(operations.postAgentsByIdSigningKeysByKidRevoke, {

@@ -15,8 +15,8 @@ export type AuditRunOptions = CallOptions & {
 }
 
 /**
- * Verifications of the whole ledger by the server's worker. Here the server reports about itself. `verify` needs no
- * server.
+ * Verifications of the whole ledger by the server's worker. The server reports about itself here. Use `verify` to
+ * check a ledger without trusting the server.
  */
 export class Audits {
   readonly #http: Transport
@@ -25,7 +25,7 @@ export class Audits {
     this.#http = http
   }
 
-  /** Starts an audit in the background: `POST /v1/audits`. Returns the open audit if there is one. */
+  /** Starts an audit in the background: `POST /v1/audits`. If an audit is open already, returns that audit. */
   start(options?: CallOptions): Promise<api.Audit> {
     return this.#http.json(operations.postAudits, { body: {}, options })
   }
@@ -35,7 +35,7 @@ export class Audits {
     return this.#http.list(operations.getAudits, { query, options })
   }
 
-  /** `GET /v1/audits/{id}`. Throws NotFoundError if the audit does not exist. */
+  /** Returns an audit: `GET /v1/audits/{id}`. Throws NotFoundError if the audit does not exist. */
   get(id: string, options?: CallOptions): Promise<api.Audit> {
     return this.#http.json(operations.getAuditsById, { params: { id }, options })
   }
@@ -43,8 +43,8 @@ export class Audits {
   /**
    * Starts an audit and waits until it ends, without a time limit. `signal` stops the wait.
    *
-   * `ok` of the result tells whether the ledger verifies. It is null if `state` is `failed`, because the ledger could
-   * not be read.
+   * `ok` of the result says whether the ledger verifies. It is null if `state` is `failed`, which means that the
+   * ledger could not be read.
    */
   async run({ onProgress, ...options }: AuditRunOptions = {}): Promise<api.Audit> {
     let audit = await this.start(options)

@@ -24,7 +24,10 @@ export class Batches<Types extends TypeMap> {
     this.#http = http
   }
 
-  /** Records all items or none: `POST /v1/records/batch`. The records of the result are in the order of the items. */
+  /**
+   * Records all items, or none if one is refused: `POST /v1/records/batch`. The records of the result are in the
+   * order of the items.
+   */
   notarize(records: readonly BatchItem<Types>[], options?: WriteOptions): Promise<Batch> {
     return this.#http.json(operations.postRecordsBatch, { body: { records }, options })
   }

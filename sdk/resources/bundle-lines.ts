@@ -12,7 +12,7 @@ import type { EntryProof } from './entries.ts'
 /**
  * Options of a bundle.
  *
- * - `size`: size of its checkpoint. Default: the newest.
+ * - `size`: size of the bundle's checkpoint. Default: the newest.
  * - `documents`: false leaves out the documents.
  * - `tool`: name and version of the program that makes the bundle.
  */
@@ -39,9 +39,13 @@ export type Tree = {
 }
 
 /**
- * Returns the selected records of an entry. null: the entry is about one record, which is selected. An array: ids of
- * the selected records of a batch. undefined: nothing is selected. `gated`: ids of the gated records selected so far.
- * The function adds to it.
+ * Returns the selected records of an entry.
+ *
+ * - null: the entry is about one record, which is selected.
+ * - An array: ids of the selected records of a batch.
+ * - undefined: nothing of the entry is selected.
+ *
+ * `gated`: ids of the gated records selected so far. The function adds to this set.
  */
 export function selectedOf(
   { kind, envelope, items }: api.EntryLine,
@@ -71,8 +75,8 @@ export function selectedOf(
 }
 
 /**
- * Parses an envelope without verifying it: the verification code would double an application's bundle. Readers of the
- * bundle verify.
+ * Parses an envelope without verifying it, because the verification code would double an application's bundle.
+ * Readers of the bundle verify the envelope.
  */
 export function openEnvelope(envelope: string) {
   const read = readUsualEnvelope(fromBase64(envelope))
@@ -104,7 +108,7 @@ export function headLine(
   })
 }
 
-/** Returns the line without its chain hash, which nothing in a bundle signs. */
+/** Returns the line without its chain hash, because nothing in a bundle signs that hash. */
 export function shownLine({ chain: _, ...line }: api.EntryLine, { documents = true }: BundleRequest) {
   if (!documents) return { ...line, documents: line.documents.map(withoutContent) }
   const withheld = line.documents.find(({ salt, erasedBy }) => salt === null && erasedBy === null)
@@ -117,7 +121,7 @@ function withoutContent({ subject, digest, erasedBy }: Document): Document {
   return { subject, digest, salt: null, document: null, erasedBy }
 }
 
-/** Returns the document of a batch record, as a line of the whole batch has it. */
+/** Returns the document of a batch record, in the form that it has in a line of the whole batch. */
 export function documentOf({ id, digest, salt, payload, references, erasure }: api.LedgerRecord): Document {
   const document = { subject: id, digest, salt, document: payload, erasedBy: erasure?.seq ?? null }
   return { ...document, ...(references !== null && { references }) }

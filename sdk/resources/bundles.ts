@@ -24,7 +24,7 @@ import type { Entries, EntryProof } from './entries.ts'
 import type { Records } from './records.ts'
 import type { Statements } from './statements.ts'
 
-/** Limit of records of a run. Each takes three requests. */
+/** Limit of the records of a run. Each record takes three requests. */
 export const RUN_RECORDS_MAX = 10_000
 /** Limit of a ledger's keys in a bundle. */
 const KEYS_MAX = 1_024
@@ -32,11 +32,14 @@ const KEYS_MAX = 1_024
 const PROOFS_PER_KEY_MAX = 128
 /** Limit of agents' keys in a bundle. An agent has at most 256. */
 const SIGNING_KEYS_MAX = 65_536
-/** Parallel requests. A server allows a ledger four open streams of entries, and refuses more for a second. */
+/**
+ * Number of parallel requests. A server allows a ledger four open streams of entries, and refuses further ones for a
+ * second.
+ */
 const CONCURRENCY = 4
 
 type Line = { readonly [member: string]: unknown }
-/** Entries of a selection by seq. null: the whole entry. An array: ids of a batch's records to show. */
+/** Entries of a selection, by seq. null: the whole entry is shown. An array: ids of the batch's records to show. */
 type Plan = {
   readonly shown: Map<number, string[] | null>
   /** Agents that signed one of the entries themselves. */
@@ -47,8 +50,8 @@ type Plan = {
  * Makes bundles (docs/formats/bundles.md).
  *
  * A bundle is one file that shows entries and their documents to a reader who has only a key of the ledger. Each
- * method yields the lines of the file, with newlines. The API key needs the scope `audit:read`, and `records:read`
- * except for a range without documents. Nothing is verified here: `verify.bundle` checks the file.
+ * method yields the lines of the file, with newlines. The API key needs the scope `audit:read`, and also
+ * `records:read` except for a range without documents. Nothing is verified here; `verify.bundle` checks the file.
  */
 export class Bundles {
   readonly #records: Records<AnyTypes>
@@ -72,8 +75,8 @@ export class Bundles {
   }
 
   /**
-   * Yields the bundle of a record and all records below it by `parent`. Throws TallystickError above RUN_RECORDS_MAX
-   * records.
+   * Yields the bundle of a record and all records below it by `parent`. Throws TallystickError if there are more than
+   * RUN_RECORDS_MAX records.
    */
   async *run(id: string, request: BundleRequest = {}): AsyncGenerator<string, void, undefined> {
     const plan: Plan = { shown: new Map(), agents: new Set() }
@@ -91,9 +94,9 @@ export class Bundles {
   }
 
   /**
-   * Yields a selection: records of the entries `from` to `to` that match the filter, with their entries in this
-   * range. Takes one request per entry, and two per record of a batch. Throws UsageError for an invalid range or an
-   * empty filter.
+   * Yields a selection: the records of the entries `from` to `to` that match the filter, with their entries in this
+   * range. It takes one request per entry, and two per record of a batch. Throws UsageError for an invalid range or
+   * an empty filter.
    */
   async *filter(wanted: BundleFilter, request: BundleRequest = {}): AsyncGenerator<string, void, undefined> {
     const { from, to, ...filter } = wanted
@@ -213,13 +216,13 @@ export class Bundles {
     yield textOf({ entries: seqs.length })
   }
 
-  /** Yields the lines of these entries with their paths. Reads up to CONCURRENCY entries ahead. */
+  /** Yields the lines of these entries, each with its Merkle path. Reads up to CONCURRENCY entries ahead. */
   async *#proved(seqs: readonly number[], shown: Plan['shown'], tree: Tree, request: BundleRequest) {
     const ahead: Promise<Line>[] = []
     for (let i = 0; i < seqs.length || ahead.length > 0; ) {
       for (; i < seqs.length && ahead.length < CONCURRENCY; i++) {
         const line = this.#provedLine(seqs[i]!, shown.get(seqs[i]!) ?? null, tree, request)
-        // Awaited below, in order.
+        // A rejection is ignored here, because the promise is awaited below, in order.
         line.catch(() => {})
         ahead.push(line)
       }
@@ -241,7 +244,7 @@ export class Bundles {
     const query = { size: tree.size }
     const proofs: EntryProof[] = []
     const documents: Document[] = []
-    // Records of a batch are in the order of their ids.
+    // Sorted, because records of a batch are in the order of their ids.
     for (const id of ids.toSorted()) {
       const [proof, record] = await Promise.all([
         this.#records.proof(id, query, callOf(request)),
@@ -262,9 +265,9 @@ export class Bundles {
   }
 
   /**
-   * Returns what the range needs from outside: agents that signed in it or whose keys it is about, and leaves of the
-   * policies that registered its statements. Throws UsageError for a range that begins or ends between a statement
-   * and the entry that registers it.
+   * Returns what the range needs from outside: agents that signed in the range or whose keys its entries are about,
+   * and leaf hashes of the policies that registered its statements. Throws UsageError for a range that begins or ends
+   * between a statement and the entry that registers the statement.
    */
   async #needsOf(from: number, to: number, request: BundleRequest) {
     const agents = new Set<string>()
@@ -282,8 +285,8 @@ export class Bundles {
   }
 
   /**
-   * Returns the seq of the current policy if it precedes the range and statements of the range need it. Does not
-   * search for earlier policies.
+   * Returns the seq of the current policy, if the policy precedes the range and statements of the range need it.
+   * Earlier policies are not searched for.
    */
   async #policiesBefore(
     from: number,
@@ -296,8 +299,8 @@ export class Bundles {
   }
 
   /**
-   * Returns the agents' keys and the entries that register or revoke them. All are needed: each key except the first
-   * depends on the earlier ones.
+   * Returns the agents' keys and the entries that register or revoke these keys. All are needed, because each key
+   * except the first depends on the earlier ones.
    */
   async #keysOf(agents: Iterable<string>, size: number, request: BundleRequest) {
     const seqs: number[] = []
@@ -312,18 +315,21 @@ export class Bundles {
     return { seqs, signers }
   }
 
-  /** Streams the entries from `from` up to, but without, `end`. */
+  /** Streams the entries from `from` up to, but not including, `end`. */
   #stream(from: number, end: number, request: BundleRequest) {
     return this.#entries.stream({ ...callOf(request), after: from - 1, limit: end - from })
   }
 
-  /** Returns the first entry from `from` and before `end` that the server signed. null: there is none. */
+  /** Returns the first entry from `from` and before `end` that the server signed; null: there is no such entry. */
   async #nextOfServer(from: number, end: number, request: BundleRequest): Promise<number | null> {
     for await (const line of this.#stream(from, end, request)) if (isOfServer(line)) return line.seq
     return null
   }
 
-  /** Returns the last entry before `end` that the server signed. The server always signs a ledger's first entry. */
+  /**
+   * Returns the last entry before `end` that the server signed. There is one, because the server always signs a
+   * ledger's first entry.
+   */
   async #lastOfServer(end: number, request: BundleRequest): Promise<number> {
     for (let span = 1; ; span *= 2) {
       const from = Math.max(0, end - span)
@@ -356,16 +362,17 @@ export class Bundles {
       } = await this.#prove(seq, { size: treeSize }, request)
       if (!key) throw wrongServer('the server answered with a proof without a key')
       keys.set(key.kid, key)
-      // Each step towards a rotation takes two proofs.
+      // The number of proofs is limited, because a step towards a rotation takes only two.
       if (keys.size > KEYS_MAX || ++asked > PROOFS_PER_KEY_MAX * keys.size)
         throw wrongServer('the server answered with keys in an impossible order')
       return key.kid
     }
-    // Binary search. A replaced key never comes back, so that equal keys at both ends mean no rotation between.
+    // Binary search. A replaced key never comes back. So if the keys at both ends are equal, there is no rotation
+    // between them.
     const rotations = async (from: number, fromKid: string, to: number, toKid: string): Promise<number[]> => {
       if (fromKid === toKid) return []
       const middle = Math.ceil((from + to) / 2)
-      // The server signs rotations itself. A range without entries signed by the server has none.
+      // The server signs rotations itself, so a range without entries signed by the server contains no rotation.
       const next = await this.#nextOfServer(middle, to, request)
       if (next === null) return to - from === 1 ? [from] : rotations(from, fromKid, middle, toKid)
       const kid = await kidAt(next)
@@ -384,7 +391,7 @@ function defined(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/** Only proofs of entries that the server signed tell which key the ledger had. */
+/** Returns whether the server signed the entry. Only proofs of such entries show which key the ledger had. */
 function isOfServer({ kind, signer }: api.EntryLine): boolean {
   return signer === undefined && kind !== 'statement'
 }

@@ -12,8 +12,8 @@ export type ConsistencyProof = api.GetCheckpointsConsistencyAnswer
 const NOTE = 'text/plain'
 
 /**
- * Checkpoints: signed notes about the ledger's size and tree. Store one elsewhere, and nothing before it can change
- * unnoticed.
+ * Checkpoints: signed notes about the ledger's size and tree. If you store a checkpoint elsewhere, no entry that it
+ * covers can change unnoticed.
  */
 export class Checkpoints {
   readonly #http: Transport
@@ -23,8 +23,8 @@ export class Checkpoints {
   }
 
   /**
-   * Returns the newest note: `GET /v1/checkpoints/latest`. null: the ledger has none yet, in its first seconds. With
-   * `cosignatures`, the newest note with so many cosignatures, or null.
+   * Returns the newest note: `GET /v1/checkpoints/latest`. With `cosignatures`, returns the newest note with at least
+   * this many cosignatures. Returns null if there is no such note; in its first seconds a ledger has no checkpoint.
    */
   async latest(query: api.GetCheckpointsLatestQuery = {}, options?: CallOptions): Promise<string | null> {
     try {
@@ -40,7 +40,8 @@ export class Checkpoints {
   }
 
   /**
-   * Returns the note of exactly this size: `GET /v1/checkpoints/{size}`. Throws NotFoundError if none was published.
+   * Returns the note of exactly this size: `GET /v1/checkpoints/{size}`. Throws NotFoundError if no checkpoint of
+   * this size was published.
    */
   get(size: number, options?: CallOptions): Promise<string> {
     return this.#http.text(operations.getCheckpointsBySize, NOTE, { params: { size }, options })
@@ -52,8 +53,8 @@ export class Checkpoints {
   }
 
   /**
-   * Returns the proof that the ledger of `to` entries begins with that of `from`: `GET /v1/checkpoints/consistency`.
-   * Waits some seconds for a checkpoint that covers `to`.
+   * Returns the proof that the ledger of `to` entries begins with the ledger of `from` entries: `GET
+   * /v1/checkpoints/consistency`. Waits some seconds for a checkpoint that covers `to`.
    */
   consistency(from: number, to: number, options?: CallOptions): Promise<ConsistencyProof> {
     return this.#http.json(operations.getCheckpointsConsistency, { query: { from, to }, options })

@@ -10,11 +10,11 @@ import { COSE, RECEIPT_QUERY } from './receipts.ts'
 export type EntryProof = api.GetEntriesBySeqProofAnswer
 
 export type EntryStreamOptions = CallOptions & {
-  /** Begin after this seq. Default: with the first entry. */
+  /** Seq after which the stream begins. Default: the stream begins with the first entry. */
   readonly after?: number | undefined
   /** Number of entries. Default: all. */
   readonly limit?: number | undefined
-  /** At the head, wait for new entries until `signal` aborts. Default: end there. */
+  /** True: at the head, the stream waits for new entries until `signal` aborts. Default: the stream ends there. */
   readonly follow?: boolean | undefined
 }
 
@@ -34,9 +34,9 @@ export class Entries {
   /**
    * Streams entries in order, each once: `GET /v1/entries`.
    *
-   * After a lost connection the stream resumes behind the last entry. `retriesMax` limits failures in a row. Nothing
-   * is verified here: `verify` checks entries. Throws UsageError for invalid options, and the last error when retries
-   * end.
+   * After a lost connection the stream resumes after the last entry. `retriesMax` limits consecutive failures.
+   * Nothing is verified here; `verify` checks entries. Throws UsageError for invalid options, and the last error when
+   * no retries are left.
    */
   async *stream({
     after = -1,
@@ -74,7 +74,7 @@ export class Entries {
       after: from === 0 ? undefined : from - 1,
       limit: Number.isFinite(end) ? end - from : undefined,
     }
-    // `stream` retries.
+    // Not retried here, because `stream` retries.
     const once = { ...options, retriesMax: 0 }
     const lines = await this.#http.stream(operations.getEntries, NDJSON, { query, options: once })
     let seq = from
@@ -89,9 +89,9 @@ export class Entries {
   }
 
   /**
-   * Returns the seq of the first of `size` entries that was recorded at `ms` (since 1970) or later. Returns `size` if
-   * there is none. Reads about log2(size) entries. Clocks of servers may differ by a minute, so entries near `ms` may
-   * be on either side.
+   * Returns the seq of the first of `size` entries that was recorded at `ms` (milliseconds since 1970) or later.
+   * Returns `size` if there is no such entry. Reads about log2(size) entries. Clocks of servers may differ by a
+   * minute, so entries near `ms` may be on either side.
    */
   async firstSince(ms: number, size: number, options: CallOptions = {}): Promise<number> {
     let [low, high] = [0, size]
@@ -107,7 +107,8 @@ export class Entries {
   }
 
   /**
-   * Returns the proof of an entry: `GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it.
+   * Returns the proof of an entry: `GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers the
+   * entry.
    */
   proof(seq: number, query: api.GetEntriesBySeqProofQuery = {}, options?: CallOptions): Promise<EntryProof> {
     return this.#http.json(operations.getEntriesBySeqProof, { params: { seq }, query, options })
@@ -146,16 +147,17 @@ export class Exports {
   }
 
   /**
-   * Records who exports what, before the export is read: `POST /v1/exports`. The command line does so. Other exports
-   * leave no entry. Throws at once if the ledger accepts no entries. Exporting stays allowed.
+   * Records who exports what, before the export is read: `POST /v1/exports`. The command line calls this; an export
+   * without this call leaves no entry. Throws at once if the ledger accepts no entries. Such a ledger can still be
+   * exported.
    */
   announce(request: ExportRequest, options?: CallOptions): Promise<api.PostExportsAnswer> {
     return this.#http.json(operations.postExports, { body: request, options, unretried: ['ledger_moving'] })
   }
 
   /**
-   * Streams the export as NDJSON (docs/formats/export.md): `GET /v1/export`. A broken export ends with an error, and
-   * must begin again.
+   * Streams the export as NDJSON (docs/formats/export.md): `GET /v1/export`. An export that breaks ends with an
+   * error, and must be started again.
    */
   async stream(options?: CallOptions): Promise<ReadableStream<Uint8Array>> {
     const stream = await this.#http.stream(operations.getExport, NDJSON, { options })

@@ -9,10 +9,10 @@ import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type LedgerEventType = api.LedgerEvent['type']
 export type EventPage = api.GetEventsAnswer
-/** `cursor`: value for `after` that continues behind this event. */
+/** `cursor`: value for `after` with which a stream continues after this event. */
 export type TailedEvent = api.LedgerEvent & { readonly cursor: string }
 
-/** Selects events. Default: all. */
+/** Selects events. Default: all events. */
 export type EventFilter = {
   readonly events?: readonly LedgerEventType[] | undefined
   /** Record types: `name/version`, or a name for all of its versions. */
@@ -23,21 +23,21 @@ export type EventsQuery = EventFilter & { readonly limit?: number | undefined }
 export type EventPageQuery = EventsQuery & {
   /** `nextCursor` of a page, or `cursor` of a tailed event. */
   readonly cursor?: string | undefined
-  /** Where to begin without a cursor. Default: the beginning. */
+  /** Where to begin if there is no cursor. Default: the beginning. */
   readonly from?: 'beginning' | 'end' | undefined
 }
 export type TailOptions = CallOptions &
   EventFilter & {
-    /** Begin behind this cursor. */
+    /** Cursor after which the stream begins. */
     readonly after?: string | undefined
-    /** Where to begin without a cursor. Default: events from now on. */
+    /** Where to begin if there is no cursor. Default: events from now on. */
     readonly from?: 'beginning' | 'end' | undefined
   }
 
 const EVENT_STREAM = 'text/event-stream'
-/** Three times the server's longest silence. */
+/** Longest silence of a stream. It is three times the longest silence of a working server. */
 const SILENCE_MS_MAX = 45_000
-/** Longer than any event. */
+/** Limit of an event. It is longer than any event. */
 const EVENT_CHARS_MAX = 16 * 1024 * 1024
 const RETRY_MS_DEFAULT = 1_000
 const RETRY_MS_MAX = 60_000
@@ -51,7 +51,7 @@ export class Events {
     this.#http = http
   }
 
-  /** Returns one page: `GET /v1/events`. Continue with `nextCursor`: at once if `more`, otherwise later. */
+  /** Returns one page: `GET /v1/events`. Continue with `nextCursor`: at once if `more` is true, otherwise later. */
   page({ events, types, ...place }: EventPageQuery = {}, options?: CallOptions): Promise<EventPage> {
     return this.#http.json(operations.getEvents, { query: { ...filter(events, types), ...place }, options })
   }
@@ -68,8 +68,8 @@ export class Events {
    * Streams events as they come, in order, each once: `GET /v1/events`.
    *
    * Ends only when `signal` aborts, with the signal's reason. After a lost connection or a restart of the server, the
-   * stream resumes behind the last event, without limit unless `retriesMax` limits failures in a row. Throws if it
-   * cannot succeed, for example because the key was revoked, or because the server was never reachable.
+   * stream resumes after the last event. The number of retries is unlimited, unless `retriesMax` limits consecutive
+   * failures. Throws if it cannot succeed, for example because the key was revoked or the server was never reachable.
    */
   async *tail({
     after,
@@ -92,7 +92,8 @@ export class Events {
         let pieces = 0
         for await (const piece of bytesOf(stream)) {
           for (const event of parsed(parser, piece)) yield parseEvent(event)
-          // The first chunk only says where the stream begins. It comes with every connection, so it is no progress.
+          // The first chunk does not count as progress: every connection has it, and it only says where the stream
+          // begins.
           if (++pieces > 1) retries.reset()
           cursor = parser.lastEventId || cursor
           retryMs = Math.min(parser.retryMs ?? retryMs, RETRY_MS_MAX)
@@ -101,13 +102,13 @@ export class Events {
         await retries.before(error)
         continue
       }
-      // The server ended the stream, because it closes, or to distribute its clients again.
+      // The server ended the stream, because it closes or because it distributes its clients again.
       await sleep(retryMs * (0.5 + Math.random() / 2), options.signal)
     }
   }
 
   #open(query: object, options: CallOptions): Promise<ReadableStream<Uint8Array>> {
-    // `tail` retries.
+    // Not retried here, because `tail` retries.
     const once = { timeoutMs: SILENCE_MS_MAX, ...options, retriesMax: 0 }
     return this.#http.stream(operations.getEvents, EVENT_STREAM, { query, options: once })
   }

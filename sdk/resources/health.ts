@@ -2,7 +2,7 @@ import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
-/** Health checks. Without retries by default, because a failure should be seen at once. */
+/** Health checks. By default they are not retried, so that a failure is seen at once. */
 export class Health {
   readonly #http: Transport
 
@@ -10,7 +10,7 @@ export class Health {
     this.#http = http
   }
 
-  /** Resolves if the process answers: `GET /livez`. */
+  /** Resolves if the server process answers: `GET /livez`. */
   live(options?: CallOptions): Promise<api.GetLivezAnswer> {
     return this.#http.json(operations.getLivez, { options: { retriesMax: 0, ...options } })
   }

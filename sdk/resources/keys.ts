@@ -5,7 +5,7 @@ import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type KeysQuery = Omit<api.GetKeysQuery, 'cursor'>
-/** A key with its secret, `key`. The server returns the secret once. */
+/** A key with its secret, `key`. The server returns the secret only once. */
 export type KeyWithSecret = Omit<api.PostKeysAnswer, 'key'> & { readonly key: string }
 
 /** API keys of the ledger's agents. */
@@ -17,8 +17,8 @@ export class Keys {
   }
 
   /**
-   * Makes a key: `POST /v1/keys`. Throws SecretLostError if the first answer was lost and the call repeated. `rotate`
-   * then makes another secret.
+   * Makes a key: `POST /v1/keys`. Throws SecretLostError if the first answer was lost and the call was repeated.
+   * `rotate` then makes another secret for the key.
    */
   async create(request: api.PostKeysBody, options?: WriteOptions): Promise<KeyWithSecret> {
     const made = await this.#http.json<api.PostKeysAnswer>(operations.postKeys, { body: request, options })
@@ -31,7 +31,7 @@ export class Keys {
     return this.#http.list(operations.getKeys, { query, options })
   }
 
-  /** `GET /v1/keys/{id}`. Throws NotFoundError if the key does not exist. */
+  /** Returns a key: `GET /v1/keys/{id}`. Throws NotFoundError if the key does not exist. */
   get(id: string, options?: CallOptions): Promise<api.ApiKey> {
     return this.#http.json(operations.getKeysById, { params: { id }, options })
   }
@@ -49,8 +49,9 @@ export class Keys {
   }
 
   /**
-   * Revokes a key for good: `POST /v1/keys/{id}/revoke`. Every server refuses it within 5 s. `alsoMade` also revokes
-   * the keys that it made, and the keys that those made. A call revokes up to 100, so call again while `hasMore`.
+   * Revokes a key for good: `POST /v1/keys/{id}/revoke`. Every server refuses the key within 5 s. With `alsoMade`,
+   * the keys that it made are revoked too, and the keys that those made. A call revokes at most 100 keys, so call
+   * again while `hasMore` is true.
    */
   revoke(
     id: string,
@@ -70,8 +71,8 @@ export class Keys {
   }
 
   /**
-   * Sets which spans and logs the key accepts, and whether their content is stored: `PUT /v1/keys/{id}/otlp`. null:
-   * the default.
+   * Sets which spans and logs the key accepts, and whether their content is stored: `PUT /v1/keys/{id}/otlp`. null
+   * sets the default.
    */
   setOtlp(
     id: string,

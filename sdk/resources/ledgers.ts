@@ -29,8 +29,8 @@ export class Ledgers {
   }
 
   /**
-   * Makes a ledger with its first agent and a key with all scopes: `POST /v1/ledgers`. The secret is returned once.
-   * Not retried after a lost answer, because each call makes a ledger: check the list.
+   * Makes a ledger with its first agent and a key with all scopes: `POST /v1/ledgers`. The secret is returned only
+   * once. After a lost answer the call is not retried, because each call makes a ledger. Check the list then.
    */
   create(request: api.PostLedgersBody, options?: CallOptions): Promise<NewLedger> {
     return this.#http.json(operations.postLedgers, { body: request, options })
@@ -41,24 +41,24 @@ export class Ledgers {
     return this.#http.list(operations.getLedgers, { query, options })
   }
 
-  /** `GET /v1/ledgers/{id}`. Throws NotFoundError if the ledger does not exist. */
+  /** Returns a ledger: `GET /v1/ledgers/{id}`. Throws NotFoundError if the ledger does not exist. */
   get(id: string, options?: CallOptions): Promise<api.LedgerSummary> {
     return this.#http.json(operations.getLedgersById, { params: { id }, options })
   }
 
-  /** Freezes a ledger: `POST /v1/ledgers/{id}/freeze`. It stays readable, and accepts no entries. */
+  /** Freezes a ledger: `POST /v1/ledgers/{id}/freeze`. The ledger can still be read, but accepts no entries. */
   freeze(id: string, options?: CallOptions): Promise<api.LedgerSummary> {
     return this.#http.json(operations.postLedgersByIdFreeze, { params: { id }, body: {}, options })
   }
 
-  /** Ends the freeze: `POST /v1/ledgers/{id}/unfreeze`. */
+  /** Ends the freeze of a ledger: `POST /v1/ledgers/{id}/unfreeze`. */
   unfreeze(id: string, options?: CallOptions): Promise<api.LedgerSummary> {
     return this.#http.json(operations.postLedgersByIdUnfreeze, { params: { id }, body: {}, options })
   }
 
   /**
-   * Makes a key with all scopes, for a ledger whose keys are lost: `POST /v1/ledgers/{id}/keys`. Not retried after a
-   * lost answer.
+   * Makes a key with all scopes, for a ledger whose keys are lost: `POST /v1/ledgers/{id}/keys`. After a lost answer
+   * the call is not retried.
    */
   issueKey(
     id: string,
@@ -93,14 +93,14 @@ export class Ledgers {
     return this.#http.json(operations.putLedgersByIdTiles, { params: { id }, body: { tiles }, options })
   }
 
-  /** Returns what a ledger lost that was found to be an older backup of itself: `GET /v1/ledgers/{id}/restore`. */
+  /** Returns the losses of a ledger that was found to be an older backup: `GET /v1/ledgers/{id}/restore`. */
   getRestore(id: string, options?: CallOptions): Promise<api.LedgerRestore> {
     return this.#http.json(operations.getLedgersByIdRestore, { params: { id }, options })
   }
 
   /**
-   * Acknowledges the loss: `POST /v1/ledgers/{id}/restore`. `known` must be as `getRestore` returned it. The ledger
-   * then accepts entries again.
+   * Acknowledges the loss: `POST /v1/ledgers/{id}/restore`. `known` must have the value that `getRestore` returned.
+   * The ledger then accepts entries again.
    */
   acknowledgeRestore(
     id: string,

@@ -7,7 +7,7 @@ import { sleep } from '../http/retries.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type PeersQuery = Omit<api.GetPeersQuery, 'cursor'>
-/** A peering with its invitation, which the server returns once. Whoever has the invitation can become the peer. */
+/** A peering with its invitation. The server returns the invitation only once. Whoever has it can become the peer. */
 export type PeerInvitation = api.NewPeer & { readonly invitation: string }
 export type PeerChange = api.PostPeersByIdSuspendBody
 
@@ -15,10 +15,10 @@ const POLL_MS_MIN = 50
 const POLL_MS_MAX = 1_000
 
 /**
- * Peers: ledgers of other servers that this ledger shares records with.
+ * Peers: ledgers of other servers with which this ledger shares records.
  *
  * To share a record, use `share` of `records.create`, or `records.share`. `invite` and `accept` have no idempotency
- * key and are not retried: after a lost answer, check `list`.
+ * key and are not retried. After a lost answer, check `list`.
  */
 export class Peers {
   readonly #http: Transport
@@ -28,8 +28,8 @@ export class Peers {
   }
 
   /**
-   * Makes an invitation: `POST /v1/peers`. Send it to the other side's administrator by a way that both trust.
-   * `name`: name of the other ledger here.
+   * Makes an invitation: `POST /v1/peers`. Send it to the other side's administrator by a channel that both trust.
+   * `name`: the name that the other ledger gets here.
    */
   async invite(request: { readonly name: string }, options?: CallOptions): Promise<PeerInvitation> {
     const { name } = request
@@ -38,7 +38,10 @@ export class Peers {
     return made as PeerInvitation
   }
 
-  /** Accepts an invitation of the other side: `POST /v1/peers`. The worker completes it, and `state` tells when. */
+  /**
+   * Accepts an invitation of the other side: `POST /v1/peers`. The worker completes the peering later; `state` shows
+   * when.
+   */
   accept(
     request: { readonly name: string; readonly invitation: string },
     options?: CallOptions,
@@ -52,14 +55,16 @@ export class Peers {
   }
 
   /**
-   * `GET /v1/peers/{id}`. `drain`: how much was sent to the peer, and how it answers. Throws NotFoundError if the
-   * peer does not exist.
+   * Returns a peer: `GET /v1/peers/{id}`. `drain`: how much was sent to the peer, and how the peer answers. Throws
+   * NotFoundError if the peer does not exist.
    */
   get(id: string, options?: CallOptions): Promise<api.Peer> {
     return this.#http.json(operations.getPeersById, { params: { id }, options })
   }
 
-  /** Suspends a peer: `POST /v1/peers/{id}/suspend`. Nothing is sent or accepted until `resume`. */
+  /**
+   * Suspends a peer: `POST /v1/peers/{id}/suspend`. Until `resume`, nothing is sent to the peer or accepted from it.
+   */
   suspend(id: string, request: PeerChange = {}, options?: WriteOptions): Promise<api.Peer> {
     return this.#http.json(operations.postPeersByIdSuspend, { params: { id }, body: request, options })
   }
@@ -74,7 +79,10 @@ export class Peers {
     return this.#http.json(operations.postPeersByIdRevoke, { params: { id }, body: request, options })
   }
 
-  /** Sets the bytes that this side stores for the peer in 24 hours: `PUT /v1/peers/{id}/budget`. null: the default. */
+  /**
+   * Sets how many bytes this side stores for the peer in 24 hours: `PUT /v1/peers/{id}/budget`. null sets the
+   * default.
+   */
   setBudget(
     id: string,
     budget: api.PutPeersByIdBudgetBody['budget'],
@@ -102,7 +110,7 @@ export class Peers {
 
   /**
    * Lists entries that the other side refused for good: `GET /v1/peers/{id}/dead-letters`. Later entries of the same
-   * records wait.
+   * records wait for these.
    */
   deadLetters(
     id: string,
@@ -113,8 +121,8 @@ export class Peers {
   }
 
   /**
-   * Sends dead letters again, all or those of `seqs`, and the entries behind them: `POST /v1/peers/{id}/replay`.
-   * Returns their number.
+   * Sends dead letters again, and the entries that wait for them: `POST /v1/peers/{id}/replay`. `seqs`: only these
+   * dead letters; absent: all. Returns their number.
    */
   async replay(
     id: string,
@@ -125,7 +133,7 @@ export class Peers {
     return (await this.#http.json<api.PeerReplay>(operations.postPeersByIdReplay, call)).replayed
   }
 
-  /** Lists entries, signed by the other side, that contradict what it sent before: `GET /v1/peers/{id}/forks`. */
+  /** Lists entries that the other side signed and that contradict what it sent before: `GET /v1/peers/{id}/forks`. */
   forks(
     id: string,
     query: Omit<api.GetPeersByIdForksQuery, 'cursor'> = {},
@@ -140,8 +148,8 @@ export class Peers {
   }
 
   /**
-   * Like `reconciliation`, with a fresh report from the other side: `POST /v1/peers/{id}/reconciliation`. Waits up to
-   * `timeoutMs`, by default 60 s, and then throws TallystickError.
+   * Like `reconciliation`, but with a new report from the other side: `POST /v1/peers/{id}/reconciliation`. Waits up
+   * to `timeoutMs`, by default 60 s. Throws TallystickError if the report has not come by then.
    */
   async reconcile(
     id: string,

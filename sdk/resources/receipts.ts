@@ -1,6 +1,6 @@
 export const COSE = 'application/cose'
 /**
- * A checkpoint comes within two seconds. The receipt includes the entry, because it is useless to a reader without
- * it.
+ * Waits up to 10 s, because a checkpoint usually comes within two seconds. The receipt includes the entry, because
+ * without the entry it is useless to a reader.
  */
 export const RECEIPT_QUERY = { wait: 10, statement: 'true' } as const

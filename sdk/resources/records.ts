@@ -14,7 +14,7 @@ export type NotarizeRequest<Types extends TypeMap, Name extends TypeName<Types>>
   api.PostRecordsBody,
   'type' | 'payload' | 'envelope' | Terms
 > & {
-  /** Default: `generic/1`, which accepts any object. */
+  /** Record type. Default: `generic/1`, which accepts any object. */
   readonly type?: Name
   readonly payload: PayloadOf<Types, Name>
 }
@@ -23,7 +23,7 @@ export type CreateRequest<Types extends TypeMap, Name extends TypeName<Types>> =
   api.PostRecordsBody,
   'type' | 'payload'
 > & {
-  /** Default: `task/1`, which accepts any objects. */
+  /** Record type. Default: `task/1`, which accepts any objects. */
   readonly type?: Name
   readonly payload: PayloadOf<Types, Name>
 }
@@ -37,15 +37,18 @@ export type CompletionRequest<Evidence extends object> = Omit<
 
 export type RecordsQuery = Omit<api.GetRecordsQuery, 'cursor'>
 /**
- * `peer`: the peer that sent the record. Default: the ledger's own record, or else that of the peer that sent this id
- * first.
+ * `peer`: the peer that sent the record. Default: the ledger's own record; if there is none, the record of the peer
+ * that sent this id first.
  */
 export type ReadOptions = CallOptions & { readonly peer?: string | undefined }
 export type RecordEntry = api.GetRecordsByIdEntriesAnswer['data'][number]
 
-/** Longest time that a server delays an answer. */
+/** Longest time for which a server delays an answer. */
 const WAIT_MS_MAX = 20_000
-/** Pause before the next request if the server answered without news. A closing server does not delay answers. */
+/**
+ * Pause before the next request if the server answered without news. It is needed because a server that closes does
+ * not delay its answers.
+ */
 const PAUSE_MS = 50
 
 /** Records, notarized at once or gated, and the steps of gated records. Every method names its route. */
@@ -80,7 +83,7 @@ export class Records<Types extends TypeMap> {
     })
   }
 
-  /** Takes on the work: `POST /v1/records/{id}/activate`. */
+  /** Accepts the commissioned work: `POST /v1/records/{id}/activate`. */
   activate(
     id: string,
     request: api.PostRecordsByIdActivateBody = {},
@@ -107,7 +110,7 @@ export class Records<Types extends TypeMap> {
     return this.#step(operations.postRecordsByIdVerdict, id, request, options)
   }
 
-  /** Asks the performer to deliver again: `POST /v1/records/{id}/revision`. */
+  /** Requests the performer to deliver again: `POST /v1/records/{id}/revision`. */
   requestRevision(
     id: string,
     request: api.PostRecordsByIdRevisionBody,
@@ -116,7 +119,7 @@ export class Records<Types extends TypeMap> {
     return this.#step(operations.postRecordsByIdRevision, id, request, options)
   }
 
-  /** Cancels work that is not delivered: `POST /v1/records/{id}/cancel`. */
+  /** Cancels work that is not delivered yet: `POST /v1/records/{id}/cancel`. */
   cancel(
     id: string,
     request: api.PostRecordsByIdCancelBody,
@@ -153,8 +156,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * `GET /v1/records/{id}`. Throws NotFoundError if the record does not exist. `wait`: seconds, at most 20, for which
-   * the server delays its answer while only the worker can take the next step.
+   * Returns a record: `GET /v1/records/{id}`. Throws NotFoundError if the record does not exist. `wait`: seconds, at
+   * most 20. While only the worker can take the next step, the server delays its answer for up to this time.
    */
   get(
     id: string,
@@ -169,8 +172,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * Returns the record as soon as it is in one of the states. For example, a principal waits for the worker's
-   * verification.
+   * Returns the record as soon as it is in one of the states. With this a principal waits for the worker's
+   * verification, for example.
    *
    * The server answers when the record changes. `timeoutMs` (default 60 s) limits the whole wait. Throws
    * TallystickError when the time is over, or when the record has ended in another state.
@@ -194,7 +197,7 @@ export class Records<Types extends TypeMap> {
           `${id} is still ${record.state} after ${timeoutMs} ms, not ${states.join(' or ')}; possible next events: ${record.nextEvents.join(', ')}`,
           { retryable: true },
         )
-      // Rounded up to tenths of a second.
+      // Rounded up to tenths of a second, for the member `wait`.
       const answerDelayMs = Math.min(WAIT_MS_MAX, 100 * Math.ceil(leftMs / 100))
       const moved = await this.#http.jsonIfMoved<api.LedgerRecord>(operations.getRecordsById, {
         params: { id },
@@ -209,8 +212,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * Lists records, newest first unless `order` says otherwise: `GET /v1/records`. With `type`, payloads have its
-   * shape.
+   * Lists records, newest first unless `order` says otherwise: `GET /v1/records`. With `type`, the payloads have the
+   * TypeScript type of that record type.
    */
   list<Name extends TypeName<Types>>(
     query: RecordsQuery & { readonly type: Name },
@@ -243,8 +246,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * Returns an offline proof of the record's first entry, or of the one at `seq`: `GET /v1/records/{id}/proof`. Waits
-   * some seconds for a checkpoint that covers it.
+   * Returns an offline proof of the record's first entry, or of its entry at `seq`: `GET /v1/records/{id}/proof`.
+   * Waits some seconds for a checkpoint that covers the entry.
    */
   proof(
     id: string,
@@ -255,8 +258,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * Returns the entry with its COSE receipt, one file for `verify.receipt`: `GET /v1/records/{id}/receipt`. With
-   * `statement: 'false'` only the receipt. Waits some seconds for a checkpoint that covers it.
+   * Returns the entry with its COSE receipt, as one file for `verify.receipt`: `GET /v1/records/{id}/receipt`. With
+   * `statement: 'false'`, returns only the receipt. Waits some seconds for a checkpoint that covers the entry.
    */
   receipt(
     id: string,
@@ -271,8 +274,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * Erases the payload for good: `DELETE /v1/records/{id}/payload`. `remaining` of the result names what else can be
-   * erased.
+   * Erases the payload for good: `DELETE /v1/records/{id}/payload`. `remaining` of the result names the record's
+   * other documents that can be erased.
    */
   erasePayload(
     id: string,

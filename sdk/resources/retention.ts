@@ -19,8 +19,8 @@ export class Retention {
   }
 
   /**
-   * Sets a rule: `POST /v1/retention/rules`. A longer time applies to all records, a shorter one only to later
-   * records.
+   * Sets a rule: `POST /v1/retention/rules`. A longer time also applies to existing records, a shorter time only to
+   * later ones.
    */
   setRule(rule: RuleRequest, options?: CallOptions): Promise<api.RetentionRule> {
     return this.#http.json(operations.postRetentionRules, { body: rule, options })
@@ -32,7 +32,9 @@ export class Retention {
       .data
   }
 
-  /** Counts the records that would be erased now under the rule: `POST /v1/retention/preview`. Adds up all pages. */
+  /**
+   * Counts the records that the rule would erase now: `POST /v1/retention/preview`. Adds up the counts of all pages.
+   */
   async preview(rule: RulePreviewRequest, options?: CallOptions): Promise<RulePreview> {
     const sum = { records: 0, held: 0, oldest: null as string | null, byType: {} as Record<string, number> }
     for (let from: number | null = 0; from !== null; ) {

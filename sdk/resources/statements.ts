@@ -17,8 +17,8 @@ export class Statements {
   }
 
   /**
-   * Registers a statement, a tagged COSE_Sign1 as its issuer signed it: `POST /entries`. Repeating the same statement
-   * returns the first result.
+   * Registers a statement: `POST /entries`. `statement`: a tagged COSE_Sign1 as its issuer signed it. If the same
+   * statement is registered again, the first result is returned.
    */
   register(statement: Bytes, options?: CallOptions): Promise<api.Statement> {
     const bytes = { mediaType: COSE, content: requireBytes(statement, 'a Signed Statement') }
@@ -30,14 +30,14 @@ export class Statements {
     return this.#http.list(operations.getStatements, { query, options })
   }
 
-  /** `GET /v1/statements/{id}`. Throws NotFoundError if the statement does not exist. */
+  /** Returns a statement: `GET /v1/statements/{id}`. Throws NotFoundError if the statement does not exist. */
   get(id: string, options?: CallOptions): Promise<api.Statement> {
     return this.#http.json(operations.getStatementsById, { params: { id }, options })
   }
 
   /**
    * Returns the Transparent Statement for `verify.statement`: `GET /v1/entries/{seq}/receipt`. Waits some seconds for
-   * a checkpoint that covers it, then throws ConflictError `checkpoint_pending`.
+   * a checkpoint that covers the statement, then throws ConflictError `checkpoint_pending`.
    */
   receipt({ seq }: Pick<api.Statement, 'seq'>, options?: CallOptions): Promise<Uint8Array> {
     return this.#http.bytes(operations.getEntriesBySeqReceipt, COSE, {
@@ -52,7 +52,7 @@ export class Statements {
     return this.#http.json(operations.putRegistrationPolicy, { body: policy, options })
   }
 
-  /** Returns the registration policy: `GET /v1/registration-policy`. Throws NotFoundError if none was set. */
+  /** Returns the registration policy: `GET /v1/registration-policy`. Throws NotFoundError if no policy was set. */
   policy(options?: CallOptions): Promise<api.RegistrationPolicy> {
     return this.#http.json(operations.getRegistrationPolicy, { options })
   }

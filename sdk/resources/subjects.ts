@@ -5,7 +5,7 @@ import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type SubjectErasure = Omit<api.PostSubjectsEraseBody, 'subject' | 'cursor'>
 
-/** Documents of a person, by the label `subject` of their records. */
+/** Documents of a person. The person is named by the label `subject` of the records. */
 export class Subjects {
   readonly #http: Transport
 
@@ -13,7 +13,7 @@ export class Subjects {
     this.#http = http
   }
 
-  /** Lists records with documents, oldest first: `POST /v1/subjects/find`. */
+  /** Lists records of the person that have documents, oldest first: `POST /v1/subjects/find`. */
   find(subject: string, options?: CallOptions): Listing<api.SubjectRecord> {
     return new Listing((cursor) =>
       this.#http.json(operations.postSubjectsFind, {
@@ -24,8 +24,8 @@ export class Subjects {
   }
 
   /**
-   * Erases all documents of the person for good: `POST /v1/subjects/erase`, as often as needed. Yields a receipt per
-   * thousand documents. If a request fails, the earlier erasures stand.
+   * Erases all documents of the person for good: `POST /v1/subjects/erase`, repeated until none is left. Yields a
+   * receipt per thousand documents. If a request fails, the earlier erasures stay.
    */
   async *erase(
     subject: string,

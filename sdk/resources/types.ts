@@ -11,7 +11,7 @@ export type TypeSummary = api.GetTypesAnswer['data'][number]
 export type Documents = api.PostTypesByNameByVersionPreviewBody
 export type Preview = api.PostTypesByNameByVersionPreviewAnswer
 
-/** Record types: schemas of records, and rules that check deliveries. */
+/** Record types: schemas of records, and rules by which deliveries are checked. */
 export class RecordTypes {
   readonly #http: Transport
 
@@ -19,7 +19,7 @@ export class RecordTypes {
     this.#http = http
   }
 
-  /** Registers a type for good: `POST /v1/types`. A definition that is registered already is returned. */
+  /** Registers a type for good: `POST /v1/types`. If the same definition is registered already, it is returned. */
   register(definition: TypeDefinition, options?: WriteOptions): Promise<api.RecordType> {
     return this.#http.json(operations.postTypes, { body: definition, options })
   }
@@ -30,14 +30,14 @@ export class RecordTypes {
   }
 
   /**
-   * Returns a type, such as `get('order/1')`: `GET /v1/types/{name}/{version}`. Throws UsageError if the text is not
-   * name/version.
+   * Returns a type, such as `get('order/1')`: `GET /v1/types/{name}/{version}`. Throws UsageError if the text does
+   * not have the form name/version.
    */
   async get(type: string, options?: CallOptions): Promise<api.RecordType> {
     return this.#http.json(operations.getTypesByNameByVersion, { params: splitType(type), options })
   }
 
-  /** Checks a payload or evidence by the type, and writes nothing: `POST /v1/types/{name}/{version}/preview`. */
+  /** Checks a payload or evidence against the type, and writes nothing: `POST /v1/types/{name}/{version}/preview`. */
   async preview(type: string, documents: Documents, options?: CallOptions): Promise<Preview> {
     return this.#http.json(operations.postTypesByNameByVersionPreview, {
       params: splitType(type),

@@ -8,7 +8,7 @@ import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type WebhooksQuery = Omit<api.GetWebhooksQuery, 'cursor'>
 export type DeliveriesQuery = Omit<api.GetWebhooksByIdDeliveriesQuery, 'cursor'>
-/** A webhook with its verification keys: `publicKey`, and `secret`, which is returned once. */
+/** A webhook with its verification keys: `publicKey`, and `secret`, which is returned only once. */
 export type WebhookWithSecret = api.PostWebhooksAnswer
 export type DeliveryAttempt = api.Delivery['attemptLog'][number]
 
@@ -16,8 +16,9 @@ export type DeliveryAttempt = api.Delivery['attemptLog'][number]
  * Endpoints to which the server delivers the ledger's events, and their deliveries. Receivers verify deliveries with
  * `webhooks.verify`.
  *
- * No call has an idempotency key. After a lost answer a call is retried only if repeating it changes nothing.
- * `delete`, `rotateSecret`, `test`, `redeliver` and `recover` are not retried: check before you repeat them.
+ * No call has an idempotency key. After a lost answer a call is retried only if a repetition changes nothing. So
+ * `delete`, `rotateSecret`, `test`, `redeliver` and `recover` are not retried. Check the state before you repeat
+ * them.
  */
 export class Webhooks {
   readonly #http: Transport
@@ -29,8 +30,8 @@ export class Webhooks {
   /**
    * Makes a webhook, which gets events from now on: `POST /v1/webhooks`.
    *
-   * Throws ConflictError if the ledger has an identical webhook, whose id is `problem.webhook`. Throws
-   * SecretLostError if the first answer was lost and the call repeated. `rotateSecret` then makes another secret.
+   * Throws ConflictError if the ledger has an identical webhook; `problem.webhook` is its id. Throws SecretLostError
+   * if the first answer was lost and the call was repeated. `rotateSecret` then makes another secret.
    */
   async create(request: api.PostWebhooksBody, options: CallOptions = {}): Promise<WebhookWithSecret> {
     const retries = new Retries(this.#http.retriesOf(options), options.signal)
@@ -53,14 +54,14 @@ export class Webhooks {
   }
 
   /**
-   * `GET /v1/webhooks/{id}`. `standing`: how much was delivered, and how the endpoint answers. Throws NotFoundError
-   * if the webhook does not exist.
+   * Returns a webhook: `GET /v1/webhooks/{id}`. `standing`: how much was delivered, and how the endpoint answers.
+   * Throws NotFoundError if the webhook does not exist.
    */
   get(id: string, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.getWebhooksById, { params: { id }, options })
   }
 
-  /** Changes the given members: `PATCH /v1/webhooks/{id}`. Other members and the secrets stay. */
+  /** Changes the given members: `PATCH /v1/webhooks/{id}`. Other members and the secrets do not change. */
   update(id: string, changes: api.PatchWebhooksByIdBody, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.patchWebhooksById, { params: { id }, body: changes, options })
   }
@@ -86,7 +87,8 @@ export class Webhooks {
 
   /**
    * Makes a new secret: `POST /v1/webhooks/{id}/rotate-secret`. For `overlapSeconds`, by default a day, deliveries
-   * are also signed with the earlier secrets. Not retried after a lost answer, because each call makes a secret.
+   * are also signed with the earlier secrets. After a lost answer the call is not retried, because each call makes a
+   * secret.
    */
   rotateSecret(
     id: string,
@@ -100,7 +102,7 @@ export class Webhooks {
     })
   }
 
-  /** Sends a test event without content: `POST /v1/webhooks/{id}/test`. `delivery` returns its result later. */
+  /** Sends a test event without content: `POST /v1/webhooks/{id}/test`. Later, `delivery` returns its result. */
   test(id: string, options?: CallOptions): Promise<api.Delivery> {
     return this.#http.json(operations.postWebhooksByIdTest, { params: { id }, body: {}, options })
   }
@@ -111,7 +113,7 @@ export class Webhooks {
   }
 
   /**
-   * Returns a delivery with its attempts: `GET /v1/webhooks/{id}/deliveries/{event}`. `event`: `evt_…`, the
+   * Returns a delivery with its attempts: `GET /v1/webhooks/{id}/deliveries/{event}`. `event`: `evt_…`, the value of
    * `webhook-id`.
    */
   delivery(id: string, event: string, options?: CallOptions): Promise<api.Delivery> {
@@ -131,8 +133,8 @@ export class Webhooks {
   }
 
   /**
-   * Delivers all dead deliveries again, oldest first: `POST /v1/webhooks/{id}/redeliver-dead`, as often as needed.
-   * Returns their number. After an error, those of the earlier requests are still delivered.
+   * Delivers all dead deliveries again, oldest first: `POST /v1/webhooks/{id}/redeliver-dead`, repeated until none is
+   * left. Returns their number. After an error, the deliveries of the earlier requests are still sent.
    */
   async redeliverDead(
     id: string,
@@ -147,15 +149,15 @@ export class Webhooks {
       )
       redelivered += page.redelivered
       if (!page.more) return redelivered
-      // Otherwise the loop would never end.
+      // Throws, because the loop would otherwise never end.
       if (!(page.redelivered > 0))
         throw wrongServer('the server answered that it redelivered nothing and that more remains')
     }
   }
 
   /**
-   * Delivers events of a period that were never delivered, with `delivered` also the others: `POST
-   * /v1/webhooks/{id}/recover`. The server continues by itself. `standing.recovery` shows the progress.
+   * Delivers events of a period that were never delivered: `POST /v1/webhooks/{id}/recover`. With `delivered`, also
+   * delivers the others again. The server continues by itself, and `standing.recovery` shows the progress.
    */
   recover(id: string, request: api.PostWebhooksByIdRecoverBody, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.postWebhooksByIdRecover, { params: { id }, body: request, options })

@@ -21,19 +21,19 @@ export { makePrivateKey }
 export type AgentSignerOptions = {
   /** Private key in PKCS #8, as PEM or DER: Ed25519, or P-256. */
   readonly pkcs8?: Bytes | string | undefined
-  /** Alternatively, the 32 bytes of an Ed25519 private key (RFC 8032). */
+  /** The 32 bytes of an Ed25519 private key (RFC 8032), in place of `pkcs8`. */
   readonly seed?: Bytes | undefined
 }
 
 /**
- * Returns a signer that signs an agent's entries with the agent's own key. Nobody else can then act in its name, not
- * even the server's operator.
+ * Returns a signer that signs an agent's entries with the agent's own key. Nobody else can then act in the agent's
+ * name, not even the server's operator.
  *
  *     const signer = await agentSigner({ pkcs8: await readFile('agent.pem', 'utf8') })
  *     const tallystick = new Tallystick({ signer })
  *
  * The client and its notarizer sign records, batches and steps of gated records. A step is signed against the current
- * record: the API key also needs `records:read` or `records:read:own`. Throws UsageError for an invalid key.
+ * record, so the API key also needs `records:read` or `records:read:own`. Throws UsageError for an invalid key.
  */
 export async function agentSigner(options: AgentSignerOptions): Promise<AgentSigner> {
   return new AgentSigner(await readPrivateKey(options))
@@ -74,8 +74,9 @@ export class AgentSigner implements RequestSigner {
   }
 
   /**
-   * Returns the request for `agents.registerSigningKey`. `endorsedBy`: signer with a current key of the agent, absent
-   * for its first key. `required`: from then on and for good, the ledger accepts only what the agent has signed.
+   * Returns the request for `agents.registerSigningKey`. `endorsedBy`: a signer with a current key of the agent;
+   * absent for the agent's first key. `required`: from then on and for good, the ledger accepts only entries that the
+   * agent has signed.
    */
   async registration(
     { ledger, agent }: { readonly ledger: string; readonly agent: string },
@@ -133,7 +134,8 @@ export class AgentSigner implements RequestSigner {
       const id = (call.params as { readonly id: string }).id
       const { idempotencyKey: _, ifVersion, ...options } = call.options ?? {}
       const record = await http.json<api.LedgerRecord>(operations.getRecordsById, { params: { id }, options })
-      // A server could show another record, or a later version, to have that signed.
+      // Checked, because a hostile server could return another record, or a later version, so that the agent signs a
+      // step of that.
       if (record.id !== id) throw wrongServer(`the server answered with another record than ${id}`)
       const asked = { ...record, version: ifVersion ?? record.version }
       return ofStep(step, asked, body as object, { traceparent })
@@ -141,7 +143,8 @@ export class AgentSigner implements RequestSigner {
     if (!isRecord) return ofBatch(body as api.PostRecordsBatchBody, Date.now())
     const request = body as api.PostRecordsBody
     const facts = await this.#typeOf(http, request.type)
-    // The caller decides whether the record is gated. A hostile server could otherwise have the other kind signed.
+    // The caller decides whether the record is gated. Without this check, a hostile server could make the agent sign
+    // a record of the other kind.
     if (call.gated !== undefined && call.gated !== facts.gated)
       throw new UsageError(
         `${request.type} is ${facts.gated ? '' : 'not '}gated on this server: use records.${facts.gated ? 'create' : 'notarize'}`,
@@ -179,8 +182,8 @@ export class AgentSigner implements RequestSigner {
 }
 
 /**
- * Returns the facts of a type. The digest is signed, so it must be that of the definition that the caller can read.
- * Throws UnexpectedAnswerError otherwise.
+ * Returns the facts of a type. Throws UnexpectedAnswerError unless the digest is that of the definition, because the
+ * digest is signed and the caller can read only the definition.
  */
 function factsOf(type: string, { digest, definition }: api.GetTypesByNameByVersionAnswer): TypeFacts {
   const { name, version, evidenceSchema } = definition as Record<string, JsonValue>

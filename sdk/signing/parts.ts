@@ -22,7 +22,7 @@ export function saltDocument(document: unknown, given?: string | undefined): Sal
   return { salt, saltText: toBase64Url(salt), digest: digestWith(salt, document) }
 }
 
-/** Returns the digest of a value under a document's salt. Used for references. */
+/** Returns the digest of a value under a document's salt. It is used for references. */
 export function digestWith(salt: Uint8Array, document: unknown): string {
   return toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(document as JsonValue))))
 }
@@ -33,7 +33,7 @@ function parseSalt(text: string): Uint8Array {
   throw new UsageError('a salt must be 16 bytes, base64url without padding')
 }
 
-/** Returns the time as the server signs it: UTC with milliseconds. Throws UsageError for an invalid time. */
+/** Returns the time in the form that the server signs: UTC with milliseconds. Throws UsageError for an invalid time. */
 export function timeOf(text: string): string {
   const ms = Date.parse(text)
   if (Number.isNaN(ms)) throw new UsageError(`${text} is not a time`)

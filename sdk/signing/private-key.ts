@@ -5,7 +5,7 @@ import { lowS } from '../../src/proof/p256-low-s.ts'
 import { asBytes, type Bytes, requireBytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 
-/** A private key in WebCrypto, which Node 20, Bun, Deno and browsers have. */
+/** A private key in WebCrypto, which is available in Node 20, Bun, Deno and browsers. */
 export type PrivateKey = {
   readonly key: PublicKey
   sign(message: Uint8Array): Promise<Uint8Array>
@@ -13,7 +13,7 @@ export type PrivateKey = {
 
 type ImportedKey = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>
 
-/** PKCS #8 of RFC 8410 §7, before the 32 bytes of the seed. */
+/** Beginning of PKCS #8 (RFC 8410 §7), before the 32 bytes of the seed. */
 const ED25519_PKCS8 = fromHex('302e020100300506032b657004220420')
 
 const ALGORITHMS = {
@@ -22,7 +22,7 @@ const ALGORITHMS = {
 } as const
 
 /**
- * Reads a private key. Throws UsageError.
+ * Reads a private key. Throws UsageError for an invalid key.
  *
  * - `pkcs8`: DER or PEM, of an Ed25519 or P-256 key.
  * - `seed`: the 32 bytes of an Ed25519 private key (RFC 8032).
@@ -69,7 +69,7 @@ async function importAs(alg: SignatureAlgorithm, der: Uint8Array): Promise<Priva
     const bytes = der as Uint8Array<ArrayBuffer>
     const readable = await subtle.importKey('pkcs8', bytes, algorithm, true, ['sign'])
     const key = publicKeyOf(alg, await subtle.exportKey('jwk', readable))
-    // The signing key is not extractable from the process.
+    // The key is not extractable, so no code in the process can read it out.
     const secret = await subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
     return {
       key,

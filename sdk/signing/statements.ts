@@ -53,7 +53,7 @@ export function ofRecord(
   }
 }
 
-/** Returns the statement of a batch. Its id is derived from that of its first record. */
+/** Returns the statement of a batch. The batch's id is derived from the id of its first record. */
 export function ofBatch({ records }: api.PostRecordsBatchBody, nowMs: number): Unsigned {
   const first = firstRecordId(uuidv7(nowMs))
   const batch = formatId('bat', first)
@@ -83,8 +83,8 @@ export function ofBatch({ records }: api.PostRecordsBatchBody, nowMs: number): U
 }
 
 /**
- * Returns optional members in their signed form: times in UTC with milliseconds, references as a digest, the parent
- * by its id.
+ * Returns optional members in the form that is signed: times in UTC with milliseconds, references as a digest, the
+ * parent by its id.
  */
 function signedMembers(
   body: Omit<api.PostRecordsBody, 'payload' | 'parent'> & {
@@ -128,8 +128,8 @@ type StepBody = {
 }
 
 /**
- * Returns the statement of a step of a gated record, bound to the record's current state. Throws UsageError if there
- * is nothing to judge.
+ * Returns the statement of a step of a gated record, bound to the record's current state. Throws UsageError if the
+ * step needs a verified completion or a verdict that the record lacks.
  */
 export function ofStep(
   step: Step,

@@ -31,17 +31,23 @@ import {
 import { chooseEngine } from './providers.ts'
 
 /**
- * Trusted values from other sources. One of `kids` and `noteKey` is enough: the ledger's first entry connects the
- * two.
+ * Trusted values from other sources than the bundle. One of `kids` and `noteKey` is enough, because the ledger's
+ * first entry connects the two.
  */
 export type BundleOptions = {
-  /** Trusted kids, including that of the ledger's first entry. Each must have signed in this ledger. */
+  /** Trusted kids. They must include the kid of the ledger's first entry, and each must have signed in this ledger. */
   readonly kids?: readonly string[] | undefined
-  /** `noteVerifierKey` of `GET /v1/ledger`. */
+  /** The ledger's note key: `noteVerifierKey` of `GET /v1/ledger`. */
   readonly noteKey?: string | undefined
-  /** Notes stored earlier. The bundle's checkpoint must be one of them, or be connected to one by `consistency`. */
+  /**
+   * Notes stored earlier. The bundle's checkpoint must be one of them, or `consistency` must connect it to one of
+   * them.
+   */
   readonly checkpoints?: readonly string[] | undefined
-  /** An answer of `GET /v1/checkpoints/consistency`. */
+  /**
+   * Proof that connects the bundle's checkpoint to one of `checkpoints`: an answer of `GET
+   * /v1/checkpoints/consistency`.
+   */
   readonly consistency?: Answer | undefined
   /** Keys known to be compromised, as in `verify.export`. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
@@ -51,7 +57,8 @@ export type BundleOptions = {
    */
   readonly agentKeys?: Readonly<Record<string, string | readonly string[]>> | undefined
   /**
-   * Witnesses that must have cosigned the bundle's checkpoint, and their minimum number. Fewer: `witnesses_too_few`.
+   * Witnesses that must have cosigned the bundle's checkpoint, and the minimum of cosignatures. With fewer,
+   * verification fails with `witnesses_too_few`.
    */
   readonly witnesses?: WitnessOptions | undefined
 }
@@ -59,14 +66,14 @@ export type BundleOptions = {
 /** Called for each verified entry of a bundle. */
 export type OnBundleEntry = (entry: VerifiedBundleEntry) => void
 
-/** What was verified and on what basis. `notices`: limits of the result, for people. */
+/** What was verified, and what the result depends on. `notices`: limits of the result, for people. */
 export type BundleReport = BundleFindings & { readonly notices: readonly string[] }
 
 /**
  * Verifies a bundle (docs/formats/bundles.md): the entries of a record, a run or a range, with their documents.
  *
- * Throws VerificationError at the first refused entry, with its `seq`. Needs memory for a few blocks and the ids of a
- * run.
+ * Throws VerificationError at the first refused entry, with that entry's `seq`. Needs memory for a few blocks and the
+ * ids of a run.
  */
 export async function bundle(source: ExportSource, options: BundleOptions = {}): Promise<BundleReport> {
   const witnesses = parseWitnesses(options.witnesses, chooseEngine().providers)
@@ -76,8 +83,8 @@ export async function bundle(source: ExportSource, options: BundleOptions = {}):
 }
 
 /**
- * Like `bundle`, but only counts the witnesses, without a minimum. Calls `onEntry` for each verified entry, in order.
- * Use those entries only after this function has returned.
+ * Like `bundle`, but it only counts the witnesses and requires no minimum. Calls `onEntry` for each verified entry,
+ * in order. Use those entries only after this function has returned.
  */
 export async function checkBundle(
   source: ExportSource,

@@ -11,10 +11,10 @@ import { type Answer, parseWitnesses, requireWitnesses, textOf, type WitnessOpti
 import { chooseEngine } from './providers.ts'
 
 export type CheckpointFindings = {
-  /** `<host>/<led_…>`. */
+  /** Name of the log: `<host>/<led_…>`. */
   readonly origin: string
   readonly size: number
-  /** Hex, like `chain`. */
+  /** Root of the tree, in hex. `chain` is in hex too. */
   readonly root: string
   readonly chain: string
 }
@@ -23,7 +23,7 @@ export type CheckpointFindings = {
  * Verifies that the ledger's note key signed a checkpoint. Throws VerificationError.
  *
  * - `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, stored earlier.
- * - `witnesses`: must have cosigned the checkpoint.
+ * - `witnesses`: witnesses that must have cosigned the checkpoint.
  */
 export async function checkpoint(
   note: string,
@@ -48,8 +48,8 @@ function verifyNote(note: string, noteKey: string, providers: ProofProviders): C
 export type ConsistencyFindings = { readonly origin: string; readonly from: number; readonly to: number }
 
 /**
- * Verifies that the ledger of one checkpoint begins with that of an earlier one, so that no earlier entry has
- * changed. Throws VerificationError. `consistency`: an answer of `GET /v1/checkpoints/consistency`.
+ * Verifies that the ledger of one checkpoint begins with the ledger of an earlier checkpoint, so that no earlier
+ * entry has changed. Throws VerificationError. `consistency`: an answer of `GET /v1/checkpoints/consistency`.
  */
 export async function consistency(
   consistency: Answer,
@@ -70,7 +70,8 @@ export async function consistency(
         )
       }
       verifyConsistency(providers.sha256, proof.from, proof.to, proof.path, earlier.root, later.root)
-      // The tree does not contain the chain hash. For equal sizes the chain hashes are therefore compared.
+      // The tree does not contain the chain hash. If both sizes are equal, the chain hashes are therefore compared
+      // too.
       if (earlier.size === later.size && !equalBytes(earlier.chain, later.chain))
         throw new ProofError(
           'checkpoint_mismatch',

@@ -10,7 +10,7 @@ import { chooseEngine } from './providers.ts'
  *
  * - `digest`: hex, from `subjects` of a verified envelope. A digest from the same answer as the document proves
  *   nothing.
- * - `salt`: as a record shows it.
+ * - `salt`: in the form that a record shows.
  */
 export async function document(
   document: unknown,

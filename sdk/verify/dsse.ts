@@ -5,7 +5,7 @@ import { type Bytes, requireBytes } from '../bytes.ts'
 import type { PublishedKey } from '../generated/api.ts'
 import { envelope } from './envelope.ts'
 
-/** Signer of a DSSE envelope, with the exporter's own key, never with a key of the ledger. */
+/** Signer of a DSSE envelope. It has the exporter's own key, never a key of the ledger. */
 export type DsseSigner = {
   /** Name by which verifiers find the key. in-toto verifiers ignore signatures with another name. */
   readonly keyid: string
@@ -13,7 +13,7 @@ export type DsseSigner = {
   readonly sign: (message: Uint8Array) => Uint8Array | Promise<Uint8Array>
 }
 
-/** DSSE v1 in JSON. `payload`, `sig`: base64. */
+/** An envelope of DSSE v1 in JSON. `payload` and `sig` are base64. */
 export type DsseEnvelope = {
   readonly payload: string
   readonly payloadType: string
@@ -21,11 +21,11 @@ export type DsseEnvelope = {
 }
 
 /**
- * Returns the statement of an entry in DSSE, for tools that read in-toto statements: the bytes that the ledger
- * signed, under a signature of the exporter.
+ * Returns the statement of an entry in DSSE, for tools that read in-toto statements. It contains the bytes that the
+ * ledger signed, under a signature of the exporter.
  *
  * The DSSE signature states that the exporter verified the ledger's signature. It proves nothing about the ledger, so
- * store a receipt or a bundle with it. `entry`: the envelope. Throws what `verify.envelope` throws, before anything
+ * store a receipt or a bundle with it. `entry`: the envelope. Throws the errors of `verify.envelope` before anything
  * is signed.
  */
 export async function toDsse(
@@ -45,7 +45,7 @@ export async function toDsse(
 }
 
 /**
- * Returns the PAE of DSSE v1. It begins with `DSSEv1`, while signed COSE bytes begin with 84 (hex): a signature of
+ * Returns the PAE of DSSE v1. It begins with `DSSEv1`, and signed COSE bytes begin with 84 (hex). So a signature of
  * one is never valid for the other.
  */
 function preAuthEncoding(type: string, payload: Uint8Array): Uint8Array {

@@ -1,10 +1,10 @@
 import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
 import { TallystickError } from '../errors.ts'
 
-/** Codes may be added, but never change. */
+/** Codes. New codes may be added, but existing ones never change. */
 export type VerificationErrorCode =
   | ProofErrorCode
-  // codes of events
+  // codes about events
   /** The event does not have the form of docs/guides/receiving-webhooks.md. */
   | 'event_syntax'
   /** Members of an event contradict its envelope. */
@@ -17,14 +17,17 @@ export type VerificationErrorCode =
 /** A verification failed. */
 export class VerificationError extends TallystickError {
   readonly code: VerificationErrorCode
-  /** What was found, for people. May quote the input. */
+  /** What was found, as a text for people. It may quote the input. */
   readonly detail: string
-  /** The first refused entry of an export or bundle. null: the finding is about the whole, or about a single object. */
+  /**
+   * Seq of the first refused entry of an export or bundle. null: the finding is about the whole, or about a single
+   * object.
+   */
   readonly seq: number | null
 
   constructor(code: VerificationErrorCode, detail: string, seq: number | null = null) {
     super(seq === null ? `${code}: ${detail}` : `entry ${seq}: ${code}: ${detail}`)
-    // Bundlers for browsers rename classes.
+    // Set explicitly, because bundlers for browsers rename classes.
     this.name = 'VerificationError'
     this.code = code
     this.detail = detail

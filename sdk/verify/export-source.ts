@@ -9,21 +9,21 @@ type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /**
  * A whole export: text, bytes, a file, or a function that opens a stream. The function is called twice, because the
- * checkpoint is at the end.
+ * checkpoint is at the end and must be read first.
  */
 export type ExportSource = string | Bytes | Blob | (() => Stream | Promise<Stream>)
 
 export type OpenExport = {
-  /** Length of the whole source. Known after `readLastLine`. */
+  /** Length of the whole source. It is known after `readLastLine`. */
   bytesTotal(): number
   readLastLine(): Promise<Uint8Array>
   blocks(): AsyncIterable<Block>
 }
 
-/** Complete lines. The last line of the source comes in a block of its own, without its newline. */
+/** Complete lines. The last line of the source comes in a separate block, without its newline. */
 export type Block = { readonly lines: Uint8Array; readonly isLast: boolean }
 
-/** Signatures of a block are checked in parallel. 64 KiB are about a hundred entries. */
+/** Size of a block, whose signatures are checked in parallel. 64 KiB have about a hundred entries. */
 const BLOCK_BYTES = 64 * 1024
 const NEWLINE = 0x0a
 
@@ -40,7 +40,7 @@ export function openExport(source: ExportSource): OpenExport {
 function openBlob(blob: Blob): OpenExport {
   return {
     bytesTotal: () => blob.size,
-    // The line with the newlines before and after it.
+    // Reads enough for the last line with the newlines before and after it.
     readLastLine: () => lastLineOf(bytesOf(blob.slice(-END_LINE_BYTES_MAX - 2).stream())),
     blocks: () => blocksOf(bytesOf(blob.stream())),
   }
@@ -72,11 +72,11 @@ async function lastLineOf(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array
   return new Uint8Array(0)
 }
 
-/** Yields blocks. Holds back the line that may be the last, and the unfinished line. */
+/** Yields blocks. The unfinished line, and the line that may be the last one, are not passed on yet. */
 async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Block> {
   let pending: Uint8Array[] = []
   let pendingBytes = 0
-  /** Bytes in complete lines that another line follows. */
+  /** Bytes in complete lines that are followed by another line. */
   let readyBytes = 0
   for await (const part of cut(pieces)) {
     const end = part.subarray(0, -1).lastIndexOf(NEWLINE) + 1
@@ -101,8 +101,8 @@ async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Bloc
 }
 
 /**
- * Yields blocks of BLOCK_BYTES, the last one shorter. Tiny chunks would otherwise take a hundred times their memory
- * until a line ends.
+ * Yields blocks of BLOCK_BYTES; the last block may be shorter. Without this, tiny chunks would take a hundred times
+ * their size in memory until a line ends.
  */
 async function* cut(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let part = new Uint8Array(BLOCK_BYTES)

@@ -30,19 +30,22 @@ import {
 import { chooseEngine } from './providers.ts'
 
 export type ExportOptions = {
-  /** Trusted kids, including that of the first entry. Each must have signed in this ledger. */
+  /** Trusted kids. They must include the kid of the first entry, and each must have signed in this ledger. */
   readonly kids?: readonly string[] | undefined
-  /** `firstKid` of earlier reports, by ledger id. */
+  /** Pinned first keys: `firstKid` of earlier reports, by ledger id. */
   readonly pinned?: Readonly<Record<string, string>> | undefined
-  /** Notes stored outside. The ledger must extend each of them. */
+  /** Notes stored outside the export. The ledger must extend each of them. */
   readonly checkpoints?: readonly string[] | undefined
   /**
-   * Answers of `GET /v1/records/{id}/receipt?statement=true` stored outside. The ledger must contain their entries
-   * and extend their trees (`receipt_mismatch`, `checkpoint_beyond_chain`). A receipt counts as a checkpoint of its
-   * size.
+   * Answers of `GET /v1/records/{id}/receipt?statement=true` that were stored outside the export. The ledger must
+   * contain their entries and extend their trees (`receipt_mismatch`, `checkpoint_beyond_chain`). A receipt counts as
+   * a checkpoint of its size.
    */
   readonly receipts?: readonly Bytes[] | undefined
-  /** Keys known to be compromised, by kid: since when (RFC 3339), or null. The export itself could hide it. */
+  /**
+   * Keys known to be compromised, by kid: the time since when (RFC 3339), or null. They must come from outside,
+   * because the export itself could hide that a key is compromised.
+   */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
    * Trusted agent keys, by agent. Each entry of such an agent must be signed by one of these kids, or by a key that
@@ -50,7 +53,8 @@ export type ExportOptions = {
    */
   readonly agentKeys?: Readonly<Record<string, string | readonly string[]>> | undefined
   /**
-   * Witnesses that must have cosigned one of the ledger's checkpoints, or of `checkpoints`, and their minimum number.
+   * Witnesses that must have cosigned one of the ledger's checkpoints, or one of `checkpoints`, and the minimum of
+   * cosignatures.
    */
   readonly witnesses?: WitnessOptions | undefined
   /** Called from time to time. `done` and `total` are bytes. */
@@ -59,14 +63,14 @@ export type ExportOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** What was verified and on what basis. `notices`: what could not be checked, for people. */
+/** What was verified, and what the result depends on. `notices`: what could not be checked, for people. */
 export type ExportReport = LedgerFindings & { readonly notices: readonly string[] }
 
 /**
- * Verifies a whole ledger (an answer of `GET /v1/export`): each entry, then their order.
+ * Verifies a whole ledger (an answer of `GET /v1/export`): each entry, then the order of the entries.
  *
- * Throws VerificationError at the first refused entry, with its `seq`. Needs memory for a few blocks, and about 30
- * bytes per record.
+ * Throws VerificationError at the first refused entry, with that entry's `seq`. Needs memory for a few blocks, and
+ * about 30 bytes per record.
  */
 export async function verifyExport(source: ExportSource, options: ExportOptions = {}): Promise<ExportReport> {
   const trust = {
@@ -119,7 +123,7 @@ async function readEntries(
   const engine = chooseEngine()
   const known = parseCompromised(compromised)
   let verification: Verification | null = null
-  /** The next block is read while signatures of this one are checked. */
+  /** The next block is read while the signatures of the current block are checked. */
   let ahead: Promise<VerifiedLines> | null = null
   let done = 0
   for await (const { lines, isLast } of opened.blocks()) {
@@ -128,7 +132,7 @@ async function readEntries(
     const { head, rest } = isFirst ? await splitHead(lines) : { head: null, rest: lines }
     verification ??= begin(engine, head!, { checkpoints, receipts, known, note, ...trust })
     const begun = isLast ? null : verification.verify(rest)
-    // Awaited after the previous block, which may fail first.
+    // A rejection is ignored here, because the promise is awaited after the previous block, which may fail first.
     begun?.catch(() => {})
     if (ahead) await follow(verification, await ahead)
     ahead = begun

@@ -5,7 +5,7 @@ import { isId } from '../../src/proof/ids.ts'
 import { parseWitnessPolicy, type WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
 import { UsageError } from '../errors.ts'
 
-/** Answer of a server: bytes, text, or a parsed object. */
+/** Answer of a server: text, or a parsed object, or bytes. */
 export type Answer = object | string
 
 /** Returns the answer as text. Throws `bad_utf8` for bytes that are not UTF-8. */
@@ -16,7 +16,7 @@ export function textOf(answer: Answer, name: string): string {
   throw new UsageError(`${name} must be the server's answer, as text or as an object`)
 }
 
-/** Returns the kids in lower case. Throws UsageError for an invalid one, which no signature could match. */
+/** Returns the kids in lower case. Throws UsageError for an invalid kid, because no signature could match it. */
 export function parseKids(kids: readonly string[]): string[] {
   return kids.map((kid) => {
     if (typeof kid === 'string' && /^[0-9a-f]{64}$/i.test(kid)) return kid.toLowerCase()
@@ -39,15 +39,18 @@ export function parseAgentKeys(
   )
 }
 
-/** Witnesses of a ledger, and how many must have cosigned. */
+/** Witnesses of a ledger, and how many of them must have cosigned. */
 export type WitnessOptions = {
   /** Verifier keys (type 04), as witness operators publish them. */
   readonly keys: readonly string[]
-  /** Default: all of them. */
+  /** Minimum of witnesses that must have cosigned. Default: all of them. */
   readonly min?: number | undefined
 }
 
-/** Returns the policy. Throws UsageError for invalid keys or an unreachable number. */
+/**
+ * Returns the policy. Throws UsageError for invalid keys, or for a minimum that is larger than the number of
+ * witnesses.
+ */
 export function parseWitnesses(
   witnesses: WitnessOptions | undefined,
   { sha256 }: ProofProviders,
@@ -61,7 +64,9 @@ export function parseWitnesses(
   }
 }
 
-/** Throws `witnesses_too_few`. `cosigned`: number of witnesses that did. */
+/**
+ * Throws `witnesses_too_few` if too few witnesses have cosigned. `cosigned`: number of witnesses that have cosigned.
+ */
 export function requireWitnesses(cosigned: number, { min, witnesses }: WitnessPolicy): void {
   if (cosigned < min)
     throw new ProofError(
@@ -71,7 +76,7 @@ export function requireWitnesses(cosigned: number, { min, witnesses }: WitnessPo
 }
 
 /**
- * Returns the times in milliseconds, by kid. Throws UsageError for an invalid kid or time, which would have no
+ * Returns the times in milliseconds, by kid. Throws UsageError for an invalid kid or time, because it would have no
  * effect.
  */
 export function parseCompromised(keys: Readonly<Record<string, string | null>>): Map<string, number | null> {

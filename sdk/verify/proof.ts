@@ -17,34 +17,40 @@ import {
 import { chooseEngine } from './providers.ts'
 
 /**
- * Trusted values from other sources. Without them the result depends on the proof itself. The report tells what it
- * depends on.
+ * Trusted values from other sources. If they are left out, the result depends on the proof itself. The report says
+ * what it depends on.
  */
 export type ProofOptions = {
   /** The record that the proof must be about: an answer of `GET /v1/records/{id}`. */
   readonly record?: Answer | undefined
   /** Trusted kids. One of them must have signed the entry. */
   readonly kids?: readonly string[] | undefined
-  /** `noteVerifierKey` of `GET /v1/ledger`. */
+  /** The ledger's note key: `noteVerifierKey` of `GET /v1/ledger`. */
   readonly noteKey?: string | undefined
-  /** Notes stored earlier. The proof's checkpoint must be one of them, or be connected to one by `consistency`. */
+  /**
+   * Notes stored earlier. The proof's checkpoint must be one of them, or `consistency` must connect it to one of
+   * them.
+   */
   readonly checkpoints?: readonly string[] | undefined
   /** Keys known to be compromised, as in `verify.export`. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
-  /** An answer of `GET /v1/checkpoints/consistency`. */
+  /**
+   * Proof that connects the proof's checkpoint to one of `checkpoints`: an answer of `GET
+   * /v1/checkpoints/consistency`.
+   */
   readonly consistency?: Answer | undefined
-  /** Witnesses that must have cosigned the proof's checkpoint, and their minimum number. */
+  /** Witnesses that must have cosigned the proof's checkpoint, and the minimum of cosignatures. */
   readonly witnesses?: WitnessOptions | undefined
 }
 
-/** `entry`: contents of the entry. */
+/** The result. `entry`: contents of the entry. */
 export type ProofReport = ProofFindings & { readonly entry: VerifiedEnvelope }
 
 /**
  * Verifies an answer of `GET /v1/records/{id}/proof` or `/v1/entries/{seq}/proof`. Throws VerificationError.
  *
- * It shows that the entry was signed, that it is in the ledger of a checkpoint, and that the record matches the
- * digest in the entry.
+ * The proof shows that the entry was signed, that it is in the ledger of a checkpoint, and that the record matches
+ * the digest in the entry.
  */
 export async function proof(proof: Answer, options: ProofOptions = {}): Promise<ProofReport> {
   const { record, consistency, checkpoints = [], noteKey = null } = options

@@ -15,9 +15,9 @@ import { refusing } from './errors.ts'
 import { type Answer, textOf } from './options.ts'
 import { chooseEngine } from './providers.ts'
 
-/** Trusted values from other sources. */
+/** Trusted values from other sources than the receipt. */
 export type ReceiptOptions = {
-  /** `noteVerifierKey` of `GET /v1/ledger`, stored earlier. Binds the receipt to that ledger. */
+  /** `noteVerifierKey` of `GET /v1/ledger`, stored earlier. It binds the receipt to that ledger. */
   readonly noteKey: string
   /**
    * Keys of `/.well-known/tallystick-keys.json` and of agents that sign for themselves. Absent: the entry's own
@@ -35,7 +35,7 @@ export type ReceiptReport = {
   /** Size and root (hex) of the tree that the note key signed, equal to those of a checkpoint. */
   readonly size: number
   readonly root: string
-  /** Subject of the entry. For a batch, the record. */
+  /** Subject of the entry; for a record of a batch, that record. */
   readonly subject: string
   readonly keys: 'given' | 'not given'
   readonly record: 'same' | 'not given'
@@ -45,7 +45,8 @@ export type ReceiptReport = {
  * Verifies an answer of `GET /v1/records/{id}/receipt?statement=true` or `/v1/entries/{seq}/receipt?statement=true`.
  * Throws VerificationError.
  *
- * It shows that the entry is in the ledger of the note key, and that the record matches the digest in the entry.
+ * The receipt shows that the entry is in the ledger of the note key, and that the record matches the digest in the
+ * entry.
  */
 export async function receipt(
   file: Bytes,
@@ -80,7 +81,7 @@ export async function receipt(
 export type ConsistencyReceiptFindings = { readonly from: number; readonly to: number; readonly root: string }
 
 /**
- * Verifies an answer of `GET /v1/checkpoints/consistency/receipt`: the ledger extends `from`, a checkpoint stored
+ * Verifies an answer of `GET /v1/checkpoints/consistency/receipt`: the ledger must extend `from`, a checkpoint stored
  * earlier. Throws VerificationError. `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, stored earlier.
  */
 export async function consistencyReceipt(

@@ -6,7 +6,7 @@ import type { PublishedKey, SignalEventData } from '../generated/api.ts'
 import { envelope, type VerifiedEnvelope } from './envelope.ts'
 import { VerificationError } from './errors.ts'
 
-/** Event as `webhooks.verify` returns it, or as in `GET /v1/events`. */
+/** Event as `webhooks.verify` returns it, or as `GET /v1/events` contains it. */
 export type SignalEvent = {
   readonly type: 'signal.emitted'
   readonly timestamp: string
@@ -14,11 +14,11 @@ export type SignalEvent = {
 }
 
 export type SignalOptions = {
-  /** Keys of `/.well-known/tallystick-keys.json`, stored earlier. Keys in the event are not trusted. */
+  /** Keys of `/.well-known/tallystick-keys.json`, stored earlier. Keys inside the event are not trusted. */
   readonly keys: readonly PublishedKey[]
-  /** `led_…`. A server signs for all of its ledgers with one key. */
+  /** `led_…`: the expected ledger. It is needed because a server signs for all of its ledgers with one key. */
   readonly ledger: string
-  /** Default: the current time. */
+  /** Time at which the signal must be valid. Default: the current time. */
   readonly now?: Date | undefined
 }
 
@@ -37,23 +37,24 @@ export type VerifiedSignal = {
   /** Reason: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`. */
   readonly code: string
   readonly failingRules: readonly string[]
-  /** null: no end. Check again if you act later. */
+  /** null: the signal does not expire. Check it again if you act later. */
   readonly validUntil: string | null
   /** Author of the verdict: an agent, or `system` if only the rules decided. */
   readonly actor: string
   /** Agent for which a gateway acted. null: the actor acted for itself. */
   readonly onBehalfOf: string | null
   readonly recordedAt: string
-  /** Hash of the envelope, which names the entry in the chain. Hex. */
+  /** Hash of the envelope, in hex. It identifies the entry in the chain. */
   readonly leaf: string
-  /** `<record>/<version>`: idempotency key for acting once. */
+  /** `<record>/<version>`: an idempotency key, so that you act on the signal only once. */
   readonly once: string
 }
 
 /**
- * `signal_expired`: the signal is genuine, but too old to act on. It is an error so that nobody settles an expired
- * signal by mistake. Sending it again does not help: store it, have a person check it unless it was settled in time,
- * and answer 2xx.
+ * `signal_expired`: the signal is genuine, but too old to act on.
+ *
+ * It is an error so that nobody settles an expired signal by mistake. Sending the event again does not help. Store
+ * it, answer 2xx, and let a person check it unless it was settled in time.
  */
 export class SignalExpiredError extends VerificationError {
   readonly signal: VerifiedSignal
@@ -69,9 +70,9 @@ export class SignalExpiredError extends VerificationError {
  * Verifies the settlement signal of a `signal.emitted` event, or of its `data`, offline. One of `keys` must have
  * signed it for this ledger, and all other members must match the envelope.
  *
- * Throws VerificationError: `event_syntax`, `signal_absent`, `event_contradicts_envelope`, `signal_expired`, and what
- * `envelope` throws. Not signed with the signal, and therefore not returned: the record's type, the position of the
- * entry (which takes a proof), and documents (use `document` with the digests of the subjects).
+ * Throws VerificationError: `event_syntax`, `signal_absent`, `event_contradicts_envelope`, `signal_expired`, and the
+ * errors of `envelope`. Some members are not signed with the signal, and therefore not returned: the record's type,
+ * the position of the entry (use a proof), and documents (use `document` with the digests of the subjects).
  */
 export async function signal(
   event: SignalEvent | SignalEventData,
@@ -94,7 +95,7 @@ export async function signal(
   return signal
 }
 
-/** An object that any sender controls. */
+/** An object whose content the sender controls. */
 type UntrustedObject = { readonly [name: string]: unknown }
 
 function partsOf(event: unknown): { data: UntrustedObject; timestamp?: unknown } {
@@ -111,7 +112,7 @@ function isObject(value: unknown): value is UntrustedObject {
   return typeof value === 'object' && value !== null
 }
 
-/** Throws if a member contradicts the envelope: programs read these members. */
+/** Throws if a member contradicts the envelope, because programs read these members. */
 function refuseContradictions(data: UntrustedObject, found: VerifiedEnvelope): void {
   const { ledger, kind, leaf, predicate, subjects, version } = found
   const record = isObject(data['record']) ? data['record'] : {}
@@ -145,7 +146,7 @@ function verifiedSignal(
   { decision, code, failingRules, validUntil }: NonNullable<VerifiedEnvelope['signal']>,
   version: number,
 ): VerifiedSignal {
-  // Every entry with a signal has its subjects in this order.
+  // Every entry with a signal has its subjects in this order: record, completion.
   const [record, completion] = subjects.map(({ name }) => name) as [string, string]
   const claims = { decision, code, failingRules, validUntil, actor, onBehalfOf, recordedAt, leaf }
   return { ledger, record, version, completion, ...claims, once: `${record}/${version}` }

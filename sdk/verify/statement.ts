@@ -5,9 +5,9 @@ import { UsageError } from '../errors.ts'
 import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
 
-/** Trusted values from other sources. */
+/** Trusted values from other sources than the statement. */
 export type StatementOptions = {
-  /** `noteVerifierKey` of `GET /v1/ledger`, stored earlier. Binds the receipt to that ledger. */
+  /** `noteVerifierKey` of `GET /v1/ledger`, stored earlier. It binds the receipt to that ledger. */
   readonly noteKey: string
   /** The issuer's key, DER SubjectPublicKeyInfo in base64. Absent: the issuer's signature is not checked. */
   readonly issuerKey?: { readonly alg: 'EdDSA' | 'ES256'; readonly spki: string } | undefined
@@ -17,7 +17,7 @@ export type StatementReport = {
   readonly issuer: string
   readonly subject: string
   readonly contentType: string
-  /** Hex, like `leaf` and `root`. */
+  /** Thumbprint of the key, in hex. `leaf` and `root` are in hex too. */
   readonly kid: string
   readonly payload: Uint8Array
   readonly leaf: string
@@ -30,8 +30,9 @@ export type StatementReport = {
 }
 
 /**
- * Verifies a Transparent Statement, from `statements.receipt` or from any SCITT client of the ledger: it is in the
- * ledger of the note key. Only `issuerKey` proves who signed it. Throws VerificationError.
+ * Verifies a Transparent Statement, from `statements.receipt` or from any SCITT client of the ledger. The receipt
+ * proves that the statement is in the ledger of the note key. Only `issuerKey` proves who signed the statement.
+ * Throws VerificationError.
  */
 export async function statement(
   file: Bytes,

@@ -3,7 +3,7 @@ import { isStrictEd25519 } from '../../src/proof/ed25519-points.ts'
 import { hasLowS } from '../../src/proof/p256-low-s.ts'
 import type { Engine } from './engine.ts'
 
-/** Taken from the value, because browsers and Node declare different types. */
+/** Derived from the value, because browsers and Node declare different types. */
 export type Subtle = typeof globalThis.crypto.subtle
 type ImportedKey = Awaited<ReturnType<Subtle['importKey']>>
 
@@ -30,7 +30,7 @@ export function makeWebEngine(subtle: Subtle, portable: ProofProviders): Engine 
   }
 }
 
-/** Runs `work` now. Returns a function that returns or throws its result. */
+/** Runs `work` now. Returns a function that returns or throws the result of `work`. */
 function attempt<T>(work: () => T): () => T {
   try {
     const value = work()
@@ -48,8 +48,9 @@ const ALGORITHMS = {
 } as const
 
 /**
- * As strict as the other engines. WebCrypto's Ed25519 uses the equation without cofactor (so does its specification,
- * and BoringSSL, NSS and WebKit follow it). Points in which libraries differ are checked first.
+ * Makes a function that checks a signature as strictly as the other engines. WebCrypto's Ed25519 uses the equation
+ * without cofactor, as its specification says and as BoringSSL, NSS and WebKit do. Points about which libraries
+ * differ are checked first.
  */
 function makeIsSignature(subtle: Subtle, portable: ProofProviders) {
   const known = new WeakMap<PublicKey, Promise<ImportedKey | null>>()
@@ -72,8 +73,9 @@ function makeIsSignature(subtle: Subtle, portable: ProofProviders) {
         signature as Uint8Array<ArrayBuffer>,
         message as Uint8Array<ArrayBuffer>,
       )
-    // Browsers have P-256, and since 2023 to 2025 Ed25519. A P-256 import fails only for a point that is not on the
-    // curve.
+    // The key could not be imported. For Ed25519, the portable code checks the signature, because browsers have
+    // Ed25519 only since 2023 to 2025. All browsers have P-256, so a P-256 import fails only for a point that is not
+    // on the curve.
     return key.alg === 'EdDSA' && portable.verifySignature(key, message, signature)
   }
 }

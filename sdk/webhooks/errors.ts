@@ -1,6 +1,6 @@
 import { TallystickError } from '../errors.ts'
 
-/** Codes may be added, but never change. */
+/** Codes. New codes may be added, but existing ones never change. */
 export type WebhookVerificationErrorCode =
   /** `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing. */
   | 'header_missing'
@@ -12,21 +12,21 @@ export type WebhookVerificationErrorCode =
   | 'timestamp_in_future'
   /** A required kind of signature is missing: `v1` for a secret, `v1a` for a public key. */
   | 'signature_missing'
-  /** No signature is valid. */
+  /** No signature matches. */
   | 'signature_mismatch'
-  /** The body is signed, but is no event: not JSON, or members are missing. */
+  /** The body is signed, but is not an event: it is not JSON, or members are missing. */
   | 'body_invalid'
 
 /**
- * The request is not what the ledger sent. Answer 400, and do nothing. The message contains no secret and nothing of
- * the body.
+ * The request is not what the ledger sent. Answer 400, and do nothing else. The message contains no secret and no
+ * text of the body.
  */
 export class WebhookVerificationError extends TallystickError {
   readonly code: WebhookVerificationErrorCode
 
   constructor(code: WebhookVerificationErrorCode, detail: string) {
     super(`${code}: ${detail}`)
-    // Bundlers for edge workers rename classes.
+    // Set explicitly, because bundlers for edge workers rename classes.
     this.name = 'WebhookVerificationError'
     this.code = code
   }

@@ -15,8 +15,8 @@ type DataOf<Type, Event = WebhookEvent> = Event extends { type: infer Types; dat
  * - `sentAt`: time of this request.
  * - `timestamp`: time when the event was recorded.
  *
- * A server newer than this SDK may send other types, as `{ type: string; data: unknown }`. Let an unknown type reach
- * the end of your `if` or `switch`, and answer 2xx. This type leaves them out, because TypeScript could not narrow
+ * A server newer than this SDK may send other types, as `{ type: string; data: unknown }`. Let your `if` or `switch`
+ * ignore an unknown type, and answer 2xx. This type leaves unknown types out, because TypeScript could not narrow
  * `type` otherwise.
  */
 export type VerifiedWebhook<Type extends WebhookEventType = WebhookEventType> = {

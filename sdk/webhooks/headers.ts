@@ -16,16 +16,21 @@ export type WebhookHead = {
   readonly signatures: readonly Signature[]
 }
 
-/** More than any rotation needs. Limited, because the sender chooses how many are tried. */
+/**
+ * Limit of signatures. It is more than any rotation needs, and limited because the sender chooses how many are tried.
+ */
 const SIGNATURES_MAX = 32
 
-/* A repeated header arrives joined by commas, so only signatures may contain one. */
-/** No dot: the signed text is `id.timestamp.body`, and must be unambiguous. */
+/*
+ * A repeated header arrives as values joined by commas. So the patterns of all headers except the signatures exclude
+ * commas.
+ */
+/** Pattern of an id. It excludes dots, because the signed text is `id.timestamp.body` and must be unambiguous. */
 const ID = /^[!-+\-/-~]{1,255}$/
 const TIMESTAMP = /^(?:0|[1-9]\d{0,11})$/
 const SIGNATURE = /^([^\s,]+),([^\s,]+)$/
 
-/** Reads the three headers. Throws `header_missing` or `header_invalid`. */
+/** Reads the three headers. Throws WebhookVerificationError `header_missing` or `header_invalid`. */
 export function readHead(headers: WebhookHeaders): WebhookHead {
   if (typeof headers !== 'object' || headers === null)
     throw new UsageError('headers must be those of the request: Headers, or an object of names and values')

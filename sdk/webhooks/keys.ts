@@ -11,13 +11,13 @@ export type WebhookKeys = {
   readonly publicKeys: readonly PublicKey[]
 }
 
-/** Each key is tried with each signature. */
+/** Limit of keys, because each key is tried with each signature. */
 const KEYS_MAX = 16
-/** Minimum of Standard Webhooks. Tallystick's secrets have 32 bytes. */
+/** Minimum length in Standard Webhooks. Tallystick's secrets have 32 bytes. */
 const SECRET_BYTES_MIN = 24
 const SECRET_BYTES_MAX = 64
 
-/** Parses the keys. Throws UsageError, which never shows them. */
+/** Parses the keys. Throws UsageError, whose text never shows a key. */
 export function parseKeys(given: {
   readonly secret?: OneOrMore | undefined
   readonly publicKey?: OneOrMore | undefined
@@ -32,7 +32,7 @@ export function parseKeys(given: {
 function listOf(given: OneOrMore | undefined, name: string): readonly string[] {
   if (given === undefined) return []
   const list = typeof given === 'string' ? [given] : given
-  // An empty list is refused: otherwise a list that lost its keys would disable the check.
+  // An empty list is refused. Otherwise a list that lost its keys by mistake would disable the check.
   if (!Array.isArray(list) || list.length === 0 || list.length > KEYS_MAX)
     throw new UsageError(`${name} must be a string, or a list of 1 to ${KEYS_MAX}`)
   return list
@@ -50,7 +50,7 @@ function parseWebhookKey(text: string): PublicKey {
   try {
     if (raw !== null) return parsePublicKey('EdDSA', spkiOf('EdDSA', raw))
   } catch {
-    // Wrong length, not canonical, or of small order.
+    // The key has a wrong length, is not canonical, or has small order.
   }
   throw new UsageError('publicKey must be whpk_ and the base64 of an Ed25519 key, and nothing else')
 }

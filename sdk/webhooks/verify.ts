@@ -10,11 +10,11 @@ import { verifySignatures } from './signatures.ts'
 
 /** Keys of one endpoint: `secret`, `publicKey`, or both. With both, both signatures must be valid. */
 export type WebhookOptions = {
-  /** `whsec_…`. Whoever has it can also sign. During a rotation give the old and the new one. */
+  /** `whsec_…`. Whoever has the secret can also sign. During a rotation pass the old and the new secret. */
   readonly secret?: OneOrMore | undefined
-  /** `whpk_…`. Only the ledger can sign. */
+  /** `whpk_…`. Only the ledger can sign for this key. */
   readonly publicKey?: OneOrMore | undefined
-  /** Allowed difference between `webhook-timestamp` and `now`, in both directions. Default: 300. */
+  /** Largest accepted difference between `webhook-timestamp` and `now`, in either direction. Default: 300. */
   readonly toleranceSeconds?: number | undefined
   /** Time at which a stored webhook arrived. Default: now. */
   readonly now?: Date | undefined
@@ -26,8 +26,8 @@ const TOLERANCE_SECONDS = 300
  * Verifies that the ledger sent this webhook just now (Standard Webhooks). Returns the event. Throws
  * WebhookVerificationError, or UsageError for invalid options.
  *
- * `body`: the text or bytes as received, before any parser. A webhook may come more than once: act once per `id`. For
- * a settlement signal use `verify.signal`.
+ * `body`: the text or bytes as received, before any parsing. A webhook may arrive more than once, so act only once
+ * per `id`. For a settlement signal use `verify.signal`.
  */
 export async function verify(
   body: string | Bytes,
@@ -38,7 +38,7 @@ export async function verify(
   const keys = parseKeys(options)
   const { id, timestamp, signatures } = readHead(headers)
   const head = utf8Encode(`${id}.${timestamp}.`)
-  // Copied, and the copy is also parsed: a pooled Buffer may be overwritten while a signature is checked.
+  // Copied, and only the copy is parsed, because a pooled Buffer may be overwritten while a signature is checked.
   const message = concat([head, received])
   const sentAt = verifyTime(Number(timestamp), options)
   await verifySignatures(signatures, message, keys)
@@ -84,7 +84,7 @@ function parseObject(bytes: Uint8Array): { type?: unknown; timestamp?: unknown; 
     const value: unknown = JSON.parse(utf8Decode(bytes))
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // Ignored: the parser's message quotes the body.
+    // The parser's error is ignored, because its message quotes the body.
   }
   throw new WebhookVerificationError('body_invalid', 'it is signed, but not a JSON object')
 }

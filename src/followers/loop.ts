@@ -3,17 +3,17 @@ import { threadCpuMs } from '../verify/thread-cpu.ts'
 import { POSTGRES_CPU_RATIO } from './limits.ts'
 import { Waker } from './waker.ts'
 
-/** Background work in rounds. `step` does one round, and returns whether to call it again at once. */
+/** Background work that runs in rounds. `step` does one round, and returns whether to call it again at once. */
 export type Follower = {
   readonly name: string
   readonly everyMs: number
   readonly step: () => Promise<boolean>
-  /** Largest share of time for rounds, so that other work on the machine gets the rest. Default: 1. */
+  /** Largest share of time that rounds may take, so that other work on the machine gets the rest. Default: 1. */
   readonly timeShareMax?: number
   /**
-   * What the share is measured by.
+   * What the share is a share of.
    *
-   * - `time` (default): elapsed time. For rounds that are queries, whose CPU cannot be measured here.
+   * - `time` (default): elapsed time. For rounds of queries, whose CPU cannot be measured here.
    * - `cpu`: CPU of this thread and of `threadsCpuMs`, plus an estimate for Postgres. Work of libuv's pool, such as
    *   compression, is not counted.
    */
@@ -25,13 +25,13 @@ export type Follower = {
    * database is back.
    */
   readonly failurePauseMsMax?: number
-  /** Starts the next round sooner, within the share of time. */
+  /** Waking it starts the next round sooner, within the share of time. */
   readonly waker?: Waker
 }
 
 export type FollowerObserver = (follower: string, result: 'ok' | 'failed', ms: number) => void
 
-/** Clock and CPU meter of the thread that runs rounds. Tests use their own. */
+/** Clock and CPU meter of the thread that runs rounds. Tests pass their own. */
 export type RoundMeter = {
   nowMs(): number
   cpuMs(): number
@@ -40,16 +40,19 @@ export type RoundMeter = {
 
 type FollowerLog = { error(details: object, message: string): void }
 
-/** A database that is down is polled with pauses, but its return is not missed for long. */
+/**
+ * Longest pause while the database is down. It is short, so that the follower continues soon after the database is
+ * back.
+ */
 const FAILURE_PAUSE_MS_MAX = 5_000
 
 /**
- * Measures CPU time. With six busy processes on two cores a loop used 508 ms of CPU in 7,643 ms, which
- * performance.eventLoopUtilization reports as 7,643 ms of work. On a busy machine a follower would get a fifteenth of
- * its share.
+ * Measures CPU time of the thread. Time by performance.eventLoopUtilization would be wrong on a busy machine: with
+ * six busy processes on two cores a loop used 508 ms of CPU, and the function reported 7,643 ms of work. A follower
+ * would then get a fifteenth of its share.
  *
- * A call costs 0.6 µs. Other work of this thread in between is counted too: the follower then gets less than its
- * share, never more.
+ * A call costs 0.6 µs. Other work of this thread during a round is counted too. So the follower may get less than its
+ * share, but never more.
  */
 const THREAD_METER: RoundMeter = {
   nowMs: () => performance.now(),
@@ -97,7 +100,10 @@ function usedCpuMs({ threadsCpuMs = () => 0 }: Follower, meter: RoundMeter): num
   return (meter.cpuMs() + threadsCpuMs()) * (1 + POSTGRES_CPU_RATIO)
 }
 
-/** Doubles with each failure, jittered by half, so that workers do not all return at the same moment. */
+/**
+ * Returns the pause after a failure. It doubles with each failure, and a random share of at most half is taken off,
+ * so that workers do not all return at the same moment.
+ */
 function failurePauseMs(follower: Follower, failures: number): number {
   const pauseMsMax = follower.failurePauseMsMax ?? FAILURE_PAUSE_MS_MAX
   const pauseMs = Math.min(pauseMsMax, follower.everyMs * 2 ** Math.min(failures, 10))

@@ -11,8 +11,8 @@ export const ERASURES_REFUSED: Limits = { pauseMs: ERASURE_REFUSED_PAUSE_MS, ite
 export const EXPIRIES_REFUSED: Limits = { pauseMs: EXPIRY_REFUSED_PAUSE_MS, itemsMax: EXPIRIES_REFUSED_MAX }
 
 /**
- * Work items that are refused. Each is tried again after a pause, because somebody may repair the cause, and is
- * logged once. The clock MUST be monotonic.
+ * Work items that were refused. Each is tried again after a pause, because somebody may repair the cause. Each is
+ * logged only once. The clock MUST be monotonic.
  */
 export class RefusedItems {
   readonly #now: () => number

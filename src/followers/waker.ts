@@ -1,4 +1,4 @@
-/** Ends a loop's pause early. If woken between pauses, the next pause ends at once. */
+/** Ends a loop's pause early. If it is woken between two pauses, the next pause ends at once. */
 export class Waker {
   #isAwake = false
   #end: () => void = () => {}

@@ -1,29 +1,32 @@
-// Metrics: time limit of one query. A scrape waits for all queries
+// Time limit of one query for metrics. A scrape waits for all queries.
 export const METRICS_ANSWER_TIMEOUT_MS = 2_000
 
 // Log
-/** Log lines waiting for the reader of standard output, some 20,000. Further lines are dropped and counted. */
+/**
+ * Limit of log lines that wait for the reader of standard output, about 20,000 lines. Further lines are dropped and
+ * counted.
+ */
 export const LOG_WAITING_BYTES_MAX = 4 * 1024 * 1024
-/** Time to write waiting lines when a process ends. The rest is lost. */
+/** Time to write waiting lines when a process ends. Lines that are not written by then are lost. */
 export const LOG_FLUSH_MS_MAX = 1_000
-/** For a line that a person sees beside the log. */
+/** Longest wait for the reader of a line that is shown to a person beside the log. */
 export const OUTPUT_WAIT_MS_MAX = 200
 export const OUTPUT_RETRY_MS = 10
 
 // Traces (docs/operate/observe.md#traces)
 /**
- * Ended spans that the collector does not have yet, about 2 KB each. Further ones are dropped: a traced request never
- * waits.
+ * Limit of ended spans that the collector does not have yet; each takes about 2 KB. Further spans are dropped, so
+ * that a traced request never waits.
  */
 export const TRACE_SPANS_WAITING_MAX = 8_192
-/** Serializing them takes 2 ms of the thread. */
+/** Spans in one request to the collector. Serializing them takes 2 ms of the thread. */
 export const TRACE_SPANS_PER_EXPORT = 256
 export const TRACE_EXPORT_EVERY_MS = 1_000
 export const TRACE_EXPORT_TIMEOUT_MS_DEFAULT = 10_000
 export const TRACE_EXPORT_TIMEOUT_MS_MAX = 60_000
-/** Time to send waiting spans when a process closes. The rest is lost. */
+/** Time to send waiting spans when a process closes. Spans that are not sent by then are lost. */
 export const TRACE_CLOSE_MS_MAX = 2_000
-/** Links from a committed batch to the requests in it. */
+/** Limit of links from a committed batch to the requests in it. */
 export const TRACE_LINKS_MAX = 128
 export const TRACE_ATTRIBUTES_MAX = 32
 export const TRACE_ATTRIBUTE_CHARS_MAX = 256

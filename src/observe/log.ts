@@ -1,7 +1,10 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { StandardOutput } from './standard-output.ts'
 
-/** Opens a log of JSON lines, by default on standard output. Headers are never logged, so keys can't be. */
+/**
+ * Opens a log of JSON lines, by default on standard output. Headers are never logged, so API keys never reach the
+ * log.
+ */
 export function openLog(level: string, destination: DestinationStream = new StandardOutput()): Logger {
   const options = {
     level,
@@ -28,8 +31,9 @@ export type ErrorDescription = {
 }
 
 /**
- * Describes an error for the log, by selected fields. The `detail` of a Postgres error contains values of the row,
- * and so of payloads. A connection's error contains the whole client, with the key that cancels its queries.
+ * Describes an error for the log, by selected fields. Other fields are left out because they may be secret: the
+ * `detail` of a Postgres error contains values of the row, and so of payloads. A connection's error contains the
+ * whole client, with the key that cancels its queries.
  */
 export function describeError(error: unknown): ErrorDescription {
   const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>

@@ -24,22 +24,22 @@ import { startPostgres } from './postgres/start.ts'
 import { startServer } from './server.ts'
 
 /*
- * Entry point of `npm start`, for one machine: Postgres (embedded, or DATABASE_URL), migrations, server, worker, and
- * on the first run a first ledger and key. In production run each of them by itself.
+ * Entry point of `npm start`, for one machine. It runs Postgres (embedded, or DATABASE_URL), migrations, server and
+ * worker, and on the first start it creates a ledger and a key. In production run each part by itself.
  *
- * Everything is opened in order and closed in reverse order on Ctrl-C or SIGTERM, with exit code 0. The worker is a
- * child process and ends with this one.
+ * The parts are opened in this order and closed in reverse order on Ctrl-C or SIGTERM, with exit code 0. The worker
+ * is a child process and ends with this process.
  */
 const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 const tell = (line: string) => writeLine(`tallystick: ${line}`)
-/** Only for a person at a terminal; otherwise the log is enough. */
+/** Progress is shown only at a terminal; elsewhere the log is enough. */
 const isWatched = process.stdout.isTTY === true
 const progress = (line: string) => {
   if (isWatched) tell(`${line} …`)
 }
 
 type Closer = () => Promise<unknown>
-/** Wraps the promise: an async function that returned it directly would wait for it. */
+/** The promise is in an object, because an async function that returned the promise directly would wait for it. */
 type Running = { readonly postgresExited: Promise<void> }
 
 if (process.argv.length > 2) {
@@ -97,7 +97,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   stop.throwIfRequested()
 
   const { apiUrl, workerUrl } = logins
-  // Passwords that were generated here are in the URLs.
+  // If this command generated the passwords, they are in the URLs.
   const isInUrl = new URL(apiUrl).password !== ''
   const database = isInUrl ? { ...given.database, password: null } : given.database
   const config: Config = { ...given, ...secrets, dataDir, apiUrl, workerUrl, database }
@@ -110,7 +110,8 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   }
   progress('starting the worker and the server')
   const log = await openLocalLog(config.logLevel, watchLog(metrics, 'server'))
-  // The worker starts first: it closes a ledger that is an older backup of itself before the server can append to it.
+  // The worker starts first, because it must close a ledger that is an older backup before the server can append to
+  // that ledger.
   const { masterKey: key, previousMasterKey } = config
   const threads = workerThreads(config.threads)
   const settings = {
@@ -139,8 +140,8 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
 }
 
 /**
- * Adds the reason why the database refuses the server's login, if it does, and throws the error again. The server's
- * answer (503) lacks that reason.
+ * Throws the error again. If the database refuses the server's login, the reason is added, because the server's
+ * answer (503) lacks it.
  */
 async function throwWithCause(error: Error, database: Database): Promise<never> {
   await withClient(database, async () => {}).catch((cause: Error) => {
@@ -150,7 +151,7 @@ async function throwWithCause(error: Error, database: Database): Promise<never> 
 }
 
 /**
- * Chooses the data folder. The default depends on the user that Postgres runs as; a configured folder is used as it
+ * Chooses the data folder. The default depends on the user that Postgres runs as. A configured folder is used as it
  * is.
  */
 function placeData(config: Config): string {
@@ -158,7 +159,7 @@ function placeData(config: Config): string {
   return openDataDir(chooseDataDir(PROJECT_DIR, { embedded: config.ownerUrl === null, log: tell }))
 }
 
-/** Returns a URL for clients: `0.0.0.0` is an address to listen on, not to connect to. */
+/** Returns a URL for clients. It replaces `0.0.0.0`, which is an address to listen on and not to connect to. */
 function reachableUrl(listening: string): string {
   const url = new URL(listening)
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1'

@@ -23,16 +23,18 @@ const HELP = `  --out DIR    writes a file for each archived ledger, readable on
 
 Exit code 3: files were written, but some erasures of documents are not archived yet. Run it again when they are`
 
-/** Files were written, but must be written again after the next prefix is archived. */
+/** Exit code: the files were written, but must be written again after the next prefix is archived. */
 const EXIT_UNARCHIVED = 3
 
 /**
  * `archive-keys`: as the owner, writes the keys of archived documents, for `tallystick verify --archive
  * --archive-key`.
  *
- * A file opens all documents that were not erased when it was written, so destroy older files like older backups. A
- * document whose erasure is not archived yet is an exception. Without its key, and without an entry that explains
- * why, the archive neither verifies nor restores. The new file therefore contains that key if the replaced file does.
+ * A file opens all documents that were not erased when the file was written. So destroy older files as you destroy
+ * older backups.
+ *
+ * There is one exception: a document whose erasure is not archived yet. If its key and the erasing entry are both
+ * missing, the archive neither verifies nor restores. So the new file contains such a key if the replaced file does.
  */
 export const main = runsToEnd(
   {
@@ -71,7 +73,7 @@ export const main = runsToEnd(
 
 type PieceKeys = { readonly from: number; readonly packed: Buffer }
 
-/** Yields one ledger after another, each with all its pieces. */
+/** Yields all pieces, ledger by ledger. */
 async function* readLedgers(client: pg.Client, masterKey: MasterKey, ledgerId: Uuid | null) {
   let after: ArchiveKeyPosition | null = null
   let ledger = null as { id: Uuid; pieces: PieceKeys[] } | null
@@ -90,7 +92,7 @@ async function* readLedgers(client: pg.Client, masterKey: MasterKey, ledgerId: U
   if (ledger !== null) yield ledger
 }
 
-/** Reads the file that will be replaced; null: none. */
+/** Reads the file that will be replaced. Returns null if there is no such file. */
 async function readKeysBefore(path: string, ledger: string): Promise<ArchiveKeys | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -104,7 +106,7 @@ async function readKeysBefore(path: string, ledger: string): Promise<ArchiveKeys
 
 /**
  * Adds keys of documents whose erasures are not archived yet. `lost`: number of such documents whose key is neither
- * in the database nor in the old file. The erasures MUST have been read after the pieces.
+ * in the database nor in the old file. The caller MUST read the erasures after the pieces.
  */
 function withUnarchivedKeys(
   pieces: readonly PieceKeys[],

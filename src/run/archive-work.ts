@@ -24,8 +24,8 @@ type Parts = {
 }
 
 /**
- * null: no archive is configured. It needs no pool of its own, because it holds no connection during requests to the
- * store.
+ * Opens the follower that archives. Returns null if no archive is configured. It has no pool of its own, because it
+ * uses no connection during requests to the store.
  */
 export function openArchive(
   { config, stores, masterKey, log, pool, metrics }: Parts,
@@ -46,7 +46,7 @@ export function openArchive(
   }
 }
 
-/** null: all content stays in Postgres. */
+/** Opens the follower that removes archived content from Postgres. Returns null if all content stays in Postgres. */
 export function openRelease(
   { config, openContent, log, pool, metrics }: Parts,
   stopping: AbortSignal,

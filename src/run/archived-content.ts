@@ -10,7 +10,7 @@ import { ARCHIVE_UNHURRIED_MS_MAX } from '../verify/archive/limits.ts'
 import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import type { Config } from './config.ts'
 
-/** Opens a reader of archived content. The master key opens the documents' keys. */
+/** Opens a reader of archived content. The master key decrypts the documents' keys. */
 export function openArchivedContent(
   masterKey: MasterKey,
   deps: Omit<ArchivedContentDeps, 'openKeys'>,
@@ -25,8 +25,8 @@ export function openArchivedContent(
 }
 
 /**
- * Opens a reader for a command, with long timeouts. It needs no close: idle sockets do not keep the process alive.
- * null: the archive or the master key is not configured.
+ * Opens a reader for a command, with long timeouts. It needs no close, because idle sockets do not keep the process
+ * alive. Returns null if the archive or the master key is not configured.
  */
 export async function openContentForCommand(config: Config): Promise<ArchivedContent | null> {
   if (config.archive === null || config.masterKey === null) return null
@@ -35,7 +35,7 @@ export async function openContentForCommand(config: Config): Promise<ArchivedCon
   return openArchivedContent(masterKey, { stores, msMax: ARCHIVE_UNHURRIED_MS_MAX })
 }
 
-/** Logs a warning if no archive is configured although some content is only there. */
+/** Logs a warning if no archive is configured although some content is only in an archive. */
 export async function warnOfReleased(db: Db, log: Logger): Promise<void> {
   if (await hasReleased(db))
     log.warn(

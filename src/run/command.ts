@@ -1,6 +1,6 @@
 /*
- * node src/run/command.ts COMMAND [ARGUMENTS…]: entry point of the image, PID 1 of its container. Only the modules of
- * the given command are loaded.
+ * node src/run/command.ts COMMAND [ARGUMENTS…]: entry point of the image, where it is PID 1 of its container. It
+ * loads only the modules of the given command.
  */
 import { constants } from 'node:os'
 
@@ -59,7 +59,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   tallystick: { summary: 'the whole command line: docs/reference/cli.md', load: () => tallystick() },
 }
 
-/** Shells use this code for wrong usage. */
+/** Exit code for wrong usage, as in shells. */
 const EXIT_USAGE = 2
 const STOPS = ['SIGTERM', 'SIGINT'] as const
 
@@ -70,7 +70,7 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
     console.log(help())
     return
   }
-  // hasOwn, because `constructor` and other inherited names are no commands.
+  // hasOwn, because `constructor` and other inherited names are not commands.
   const entry = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (!entry) {
     console.error(
@@ -97,8 +97,8 @@ async function tallystick(...before: readonly string[]): Promise<Main> {
 
 /**
  * Ends the process unless the command handles the signal. The kernel delivers no signal to PID 1 without a handler,
- * so a starting server or a migration could only be killed. A command's own handler is added later and then stops the
- * command itself.
+ * so without this one a starting server or a migration could only be killed. A command adds its own handler later,
+ * and then stops by itself.
  */
 function endUnlessHandled(signal: (typeof STOPS)[number]): void {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])

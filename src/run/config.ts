@@ -29,15 +29,15 @@ import {
   SCHEMA_WAIT_SECONDS_MAX,
 } from './limits.ts'
 
-/** A ledger id of the usual length, for checks. */
+/** A ledger id of the usual length. Checks use it to build texts that contain an id. */
 const ANY_LEDGER = formatId('led', '00000000-0000-7000-8000-000000000000' as Uuid)
 
 const PORT = 'must be a port, from 0 to 65535; 0 chooses a free one'
 const port = z.coerce.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT)
 const url = z.url({ protocol: /^https?$/ })
 /**
- * The chain contains this URL: as issuer and in the origin of each new ledger, and in what peers sign about each
- * other. If a verifier refuses one of these, it refuses the whole ledger.
+ * The chain contains this URL: as issuer, in the origin of each new ledger, and in what peers sign about each other.
+ * A verifier that refuses one of these texts refuses the whole ledger, so the URL is checked here.
  */
 const publicUrl = url.refine(
   (text) =>
@@ -109,7 +109,7 @@ const environment = z.object({
   TALLYSTICK_HOST: z.string().min(1).default('127.0.0.1'),
   TALLYSTICK_PORT: port.default(3000),
   TALLYSTICK_METRICS_PORT: port.optional(),
-  /** Time between SIGTERM and the end of listening. */
+  /** Time from SIGTERM until the server stops listening. */
   TALLYSTICK_DRAIN_SECONDS: drainSeconds.default(DRAIN_SECONDS_DEFAULT),
   /** Threads for CPU-heavy work. Default: CPU cores + 1. */
   TALLYSTICK_THREADS: threads.optional(),
@@ -127,41 +127,41 @@ const environment = z.object({
   /** A standby, with the API's login: reads go there (docs/operate/postgres.md#replicas). */
   TALLYSTICK_REPLICA_URL: postgresUrl.optional(),
   TALLYSTICK_REPLICA_LAG_MS_MAX: replicaLagMs.default(REPLICA_LAG_MS_DEFAULT),
-  /** Time that server and worker wait for `migrate`. */
+  /** Longest time that server and worker wait for `migrate`. */
   TALLYSTICK_SCHEMA_WAIT_SECONDS: schemaWaitSeconds.default(0),
   /** For `migrate`: passwords of the two restricted logins, if their URLs have none. */
   TALLYSTICK_API_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_DATABASE_LOGINS: z.literal('rds-iam', 'must be rds-iam, or not set').optional(),
-  // Each of the four keys may be in a file instead, named by <name>_FILE: src/run/key-files.ts.
-  // src/db/connect/options.ts parses the other TALLYSTICK_DATABASE_… variables, for the command line too.
+  // Each of the four keys may be in a file instead, whose path is in <name>_FILE: src/run/key-files.ts. The other
+  // TALLYSTICK_DATABASE_… variables are parsed by src/db/connect/options.ts, which the command line uses too.
   TALLYSTICK_MASTER_KEY: masterKey.optional(),
   TALLYSTICK_MASTER_KEY_PREVIOUS: masterKey.optional(),
   TALLYSTICK_OPERATOR_KEY: operatorKey.optional(),
   TALLYSTICK_OPERATOR_KEY_PREVIOUS: operatorKey.optional(),
   /** Private addresses that webhooks may be delivered to. */
   TALLYSTICK_OUTBOUND_ALLOW: allowances,
-  /** Witnesses that cosign each checkpoint. Parsed below, because it depends on the allowances. */
+  /** Witnesses that cosign each checkpoint. The text is parsed below, because parsing depends on the allowances. */
   TALLYSTICK_WITNESSES: z.string().default(''),
   TALLYSTICK_PEER_WITNESSES: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(true),
-  /** Web pages for people, at /console (docs/guides/console.md). */
+  /** Whether the server serves the console at /console (docs/guides/console.md). */
   TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
   /**
-   * Smallest number of days that a retention rule may have. Default: six months, as Articles 19 and 26 of the EU AI
-   * Act require.
+   * Minimum of days that a retention rule may have. Default: six months, as Articles 19 and 26 of the EU AI Act
+   * require.
    */
   TALLYSTICK_RETENTION_DAYS_MIN: retentionDays.default(RETENTION_DAYS_MIN_DEFAULT),
   /**
-   * Where the worker archives ledgers, and servers read content that has left Postgres (docs/operate/backup-and-archive.md#the-archive):
-   * s3://bucket/prefix or file:///directory.
+   * Where the worker archives ledgers, and where servers read content that is no longer in Postgres
+   * (docs/operate/backup-and-archive.md#the-archive): s3://bucket/prefix or file:///directory.
    */
   TALLYSTICK_ARCHIVE: z.string().optional(),
   TALLYSTICK_ARCHIVE_S3_ENDPOINT: url.optional(),
   TALLYSTICK_ARCHIVE_S3_REGION: z.string().optional(),
   TALLYSTICK_ARCHIVE_S3_PATH_STYLE: flag.default(false),
-  /** S3 Object Lock. */
+  /** Retention by S3 Object Lock. */
   TALLYSTICK_ARCHIVE_LOCK_DAYS: numberUpTo('days', 1, ARCHIVE_LOCK_DAYS_MAX).optional(),
   TALLYSTICK_ARCHIVE_LOCK_MODE: z.enum(['GOVERNANCE', 'COMPLIANCE']).default('COMPLIANCE'),
   TALLYSTICK_ARCHIVE_SEAL_ENTRIES: numberUpTo('entries', 1, ARCHIVE_SEAL_ENTRIES_MAX).default(
@@ -170,7 +170,7 @@ const environment = z.object({
   TALLYSTICK_ARCHIVE_SEAL_SECONDS: numberUpTo('seconds', 0, ARCHIVE_SEAL_SECONDS_MAX).default(
     ARCHIVE_SEAL_SECONDS_DEFAULT,
   ),
-  /** Age at which content of archived entries leaves Postgres. */
+  /** Age at which content of archived entries is removed from Postgres. */
   TALLYSTICK_ARCHIVE_KEEP_DAYS: numberUpTo('days', 0, ARCHIVE_RETENTION_DAYS_MAX).optional(),
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
@@ -179,8 +179,8 @@ const environment = z.object({
 } satisfies Record<ServerVariable | 'DATABASE_URL', z.ZodType>)
 
 /**
- * An archive, and its policy: a prefix of a ledger is sealed when it has so many entries, or when its first entry is
- * so old.
+ * An archive and its policy. A prefix of a ledger is sealed when it has `entries` entries, or when its first entry is
+ * `seconds` old.
  */
 type ArchiveSetting = {
   readonly location: ArchiveLocation
@@ -198,17 +198,17 @@ export type Config = {
   readonly threads: number | null
   readonly dataDir: string
   readonly publicUrl: string
-  /** null: `publicUrl`. */
+  /** null: the same as `publicUrl`. */
   readonly serverUrl: string | null
   readonly ownerUrl: string | null
-  /** The owner's URL of the database to which a ledger is moved. */
+  /** The owner's URL of the target database of `move-ledger`. */
   readonly targetOwnerUrl: string | null
   readonly apiUrl: string | null
   readonly workerUrl: string | null
   /** null: all reads go to the primary. */
   readonly replicaUrl: string | null
   readonly replicaLagMsMax: number
-  /** Applies to each URL. */
+  /** Options that apply to each database URL. */
   readonly database: DatabaseOptions
   readonly schemaWaitMs: number
   readonly loginPasswordFiles: { readonly api: string | null; readonly worker: string | null }
@@ -220,9 +220,9 @@ export type Config = {
   readonly outboundAllow: Allowances
   readonly witnesses: readonly WitnessSetting[]
   readonly peerWitnesses: boolean
-  /** null: no traces. */
+  /** null: tracing is off. */
   readonly tracing: TracingOptions | null
-  /** For the log: OpenTelemetry variables that are ignored. */
+  /** OpenTelemetry variables that are ignored, for the log. */
   readonly tracingIgnored: readonly Ignored[]
   readonly console: boolean
   readonly retentionDaysMin: number
@@ -240,8 +240,8 @@ export function readConfig(): Config {
 }
 
 /**
- * Parses the environment. Throws an Error that lists every fault by variable, and no secret value. An empty variable
- * counts as unset, because many tools pass on unset variables that way.
+ * Parses the environment. Throws an Error that lists every fault by variable, and shows no secret value. An empty
+ * variable counts as unset, because many tools pass unset variables as empty ones.
  */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const notEmpty = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
@@ -304,7 +304,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
 
 type Outbound = { readonly TALLYSTICK_WITNESSES: string; readonly TALLYSTICK_OUTBOUND_ALLOW: Allowances }
 
-/** `values`: absent if another variable is invalid, which is reported first. */
+/** Parses the witnesses. `values`: absent if another variable is invalid; that fault is reported first. */
 function readWitnesses(values: Outbound | undefined) {
   try {
     const { TALLYSTICK_WITNESSES: text = '', TALLYSTICK_OUTBOUND_ALLOW: allowances = [] } = values ?? {}
@@ -324,7 +324,7 @@ function s3Of(values: z.infer<typeof environment>): S3Settings {
   }
 }
 
-/** `values`: absent if another variable is invalid, which is reported first. */
+/** Parses the archive's settings. `values`: absent if another variable is invalid; that fault is reported first. */
 function readArchive(values: z.infer<typeof environment> | undefined) {
   if (values?.TALLYSTICK_ARCHIVE === undefined) return { setting: null, issues: [] }
   const days = values.TALLYSTICK_ARCHIVE_LOCK_DAYS

@@ -11,13 +11,16 @@ type DatabaseLogins = {
   readonly apiUrl: string
   readonly workerUrl: string
   readonly names: LoginNames
-  /** Passwords for `migrate` to set; null if the configured URL has its own password. */
+  /** Passwords that `migrate` sets; null if the configured URL has its own password. */
   readonly passwords: LoginPasswords
-  /** File with generated passwords; null: none were generated. */
+  /** File with generated passwords; null: no passwords were generated. */
   readonly file: string | null
-  /** True if `file` was missing. Processes that use older passwords are locked out once these are set. */
+  /**
+   * True if `file` was missing, so that its passwords are new. Once they are set, processes with older passwords
+   * can't connect any more.
+   */
   readonly isNew: boolean
-  /** True if the logins use RDS tokens, which `migrate` then permits. */
+  /** True if the logins use RDS tokens. `migrate` then permits these. */
   readonly byRdsIam: boolean
 }
 
@@ -28,8 +31,8 @@ type LoginConfig = Pick<Config, 'apiUrl' | 'workerUrl' | 'dataDir'> &
  * Returns the two restricted logins.
  *
  * Names and addresses come from the configured URLs, otherwise from the owner's URL with a name that depends on the
- * database. Passwords come from the URLs or from password files. Otherwise they are generated once and stored in the
- * data folder, readable by the owner only.
+ * database. Passwords come from the URLs or from password files. If there are none, they are generated once and
+ * stored in the data folder, readable only by the owner.
  */
 export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins {
   const given = configuredPasswords(config)
@@ -71,7 +74,7 @@ export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins
   }
 }
 
-/** null: the password is unknown here, or there is none. */
+/** Returns the configured passwords. null: the password is unknown here, or there is none. */
 function configuredPasswords(config: LoginConfig): LoginPasswords {
   const { api, worker } = config.loginPasswordFiles ?? { api: null, worker: null }
   if (config.loginsByRdsIam && (api ?? worker) !== null) {
@@ -89,7 +92,7 @@ function parsePasswords(text: string, file: string): { api: string; worker: stri
     const kept = JSON.parse(text) ?? {}
     if (isPassword(kept.api) && isPassword(kept.worker)) return kept
   } catch {
-    // Not JSON: reported below, without the text, which may contain a part of a password.
+    // The text is not JSON. This is reported below without the text, which may contain a part of a password.
   }
   throw new Error(
     `${file} does not have the two passwords that migrate made: restore it from a backup; ` +
@@ -99,7 +102,7 @@ function parsePasswords(text: string, file: string): { api: string; worker: stri
 
 const isPassword = (value: unknown) => typeof value === 'string' && value !== ''
 
-/** Hex needs no escaping in a URL. */
+/** Makes a password of hex digits, because hex needs no escaping in a URL. */
 function makePassword(): string {
   return randomBytes(24).toString('hex')
 }
@@ -112,13 +115,13 @@ function nameOf(url: string | null): string | null {
   return url && decodeURIComponent(new URL(url).username)
 }
 
-/** Postgres truncates longer names, so two could become equal. */
+/** Longest name. Postgres truncates longer names, so that two names could become equal. */
 const NAME_BYTES_MAX = 63
 const DIGEST_DIGITS = 16
 
 /**
- * Returns `tallystick_api` or `tallystick_worker`; if the database is not named `tallystick`, its name is appended.
- * Logins belong to the whole Postgres server, and a second deployment in it must not change the passwords of the
+ * Returns `tallystick_api` or `tallystick_worker`. If the database is not named `tallystick`, its name is appended:
+ * logins belong to the whole Postgres server, and a second deployment in it must not change the passwords of the
  * first.
  */
 function defaultName(part: keyof LoginNames, ownerUrl: string): string {

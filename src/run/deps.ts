@@ -61,7 +61,8 @@ export async function openDeps(
   const url = required(config.apiUrl, 'TALLYSTICK_API_DATABASE_URL', "the database, as the API's login")
   const masterKey = getMasterKey(config, 'it opens the signing key')
   const now = Date.now
-  // A monotonic clock for ages: if the clock were set back, a revoked key would be accepted for longer.
+  // A monotonic clock for ages of cached keys. With a clock that can be set back, a revoked key could be accepted for
+  // longer.
   const steadyMs = () => performance.now()
   const stores = config.archive && (await openArchiveStores(config.archive.location))
   const archive = stores && openArchivedContent(masterKey, { stores, observe: watchArchiveReads(metrics) })
@@ -174,7 +175,10 @@ function openPools(
   return { readPool, searchPool, writePool }
 }
 
-/** null: no replica is configured. An unreachable replica does not stop the server from starting. */
+/**
+ * Opens the replica. Returns null if no replica is configured. An unreachable replica does not prevent the server
+ * from starting.
+ */
 async function openReplica(
   { replicaUrl, replicaLagMsMax: lagMsMax, database: options }: Config,
   { primary, archive, log }: { primary: pg.Pool; archive: ArchiveContent | null; log: Logger },
@@ -199,8 +203,8 @@ function openAppender(
 }
 
 /**
- * Returns the operator's keys. The previous key is accepted only beside a current one: removing the operator's key
- * means both.
+ * Returns the operator's keys. The previous key is accepted only together with a current one: removing the operator's
+ * key disables both.
  */
 function operatorKeysOf({ operatorKey, previousOperatorKey }: Config): string[] {
   if (operatorKey === null) return []

@@ -6,8 +6,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
 /**
- * Returns the environment with keys read from files. /proc, pod descriptions and dumps show a process's environment,
- * but not mounted files. An issue names the variable and shows nothing of the file's content.
+ * Returns the environment with keys that were read from files. Files are safer than variables: /proc, pod
+ * descriptions and dumps show a process's environment, but not mounted files. An issue names the variable and shows
+ * nothing of the file's content.
  */
 export function readKeyFiles(env: Environment): {
   readonly env: Environment
@@ -34,7 +35,7 @@ function readKeyFile(file: string): { readonly text: string } | { readonly fault
   try {
     const fd = openSync(file, 'r')
     try {
-      // Checks the mode of the open file, so that nobody can replace the file in between.
+      // The mode is read from the open file, so that nobody can replace the file between check and read.
       const { mode } = fstatSync(fd)
       if ((mode & 0o007) !== 0)
         return { fault: `${file} is open to every user of this machine: chmod 440, or less` }
@@ -48,7 +49,10 @@ function readKeyFile(file: string): { readonly text: string } | { readonly fault
   }
 }
 
-/** Most tools end a line with one newline. Any other space is a mistake. */
+/**
+ * Checks the text of a key file. One newline at the end is removed, because most tools end a line with one. Any other
+ * space is a mistake.
+ */
 function checkText(all: string, file: string): { readonly text: string } | { readonly fault: string } {
   if (all.length > KEY_FILE_BYTES_MAX) return { fault: `${file} has more than a key` }
   const text = all.replace(/\r?\n$/, '')

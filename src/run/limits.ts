@@ -1,14 +1,17 @@
 // Start and stop of a server
-/** Load balancers need this long to notice that a server is not ready. Kubernetes probes every 1 to 10 s. */
+/** Time that load balancers need to notice that a server is not ready. Kubernetes probes every 1 to 10 s. */
 export const DRAIN_SECONDS_DEFAULT = 5
 export const DRAIN_SECONDS_MAX = 300
-/** Longer than an append may take. Connections that are still open then are streams. */
+/**
+ * After this time on close, open connections are ended. It is longer than an append may take, so that only long
+ * answers are still open then.
+ */
 export const CLOSE_STREAMS_MS = 21_000
 export const CLOSE_IDLE_EVERY_MS = 50
 export const CLOSE_UNUSED_AFTER_MS = 300
 /**
  * Connections that the kernel has accepted and the server has not. The kernel's own limit (net.core.somaxconn) is
- * usually 4,096. With Node's 511, a thousand of 2,000 simultaneous clients had to retry after a second.
+ * usually 4,096. With Node's default of 511, a thousand of 2,000 simultaneous clients had to retry after a second.
  */
 export const LISTEN_BACKLOG = 4_096
 
@@ -16,42 +19,48 @@ export const LISTEN_BACKLOG = 4_096
 export const SCHEMA_WAIT_SECONDS_MAX = 3_600
 
 // Keys
-/** A file that contains the master key or the operator's key. */
+/** Limit of a file that contains the master key or the operator's key. */
 export const KEY_FILE_BYTES_MAX = 1_024
 
 // restore-archive
 export const RESTORE_PROGRESS_MS = 10_000
 
 // The worker's process
-/** Halfway to the lowest priority: if cores are short, the worker gets a tenth of an ordinary process' CPU. */
+/** Halfway to the lowest priority. If there are too few cores, the worker gets a tenth of an ordinary process' CPU. */
 export const WORKER_NICENESS = 10
-/** Shorter than the 30 s after which `npm start` forces its end. */
+/** Time that the worker gets to stop. After 30 s `npm start` ends it by force. */
 export const WORKER_STOP_MS_MAX = 25_000
-/** Pause before a restart, doubled each time. */
+/** Pause before the first restart. Each further pause is twice as long. */
 export const WORKER_RESTART_PAUSE_MS_MIN = 1_000
 export const WORKER_RESTART_PAUSE_MS_MAX = 60_000
-/** A worker that has run so long resets the pause. */
+/** If a worker has run for this time, the pause is reset. */
 export const WORKER_STEADY_MS = 60_000
-/** Metrics that query the database take at most 2 s. Prometheus gives up after 10 s by default. */
+/**
+ * Time limit for the worker's metrics. Metrics that query the database take at most 2 s, and Prometheus gives up
+ * after 10 s by default.
+ */
 export const WORKER_METRICS_MS_MAX = 5_000
 
 // `smoke` (docs/operate/image.md)
-/** The whole run except the revocation of its key. `helm test` waits 5 min. */
+/** Limit of the whole run except the revocation of its key. `helm test` waits 5 min. */
 export const SMOKE_MS_MAX = 60_000
-/** A worker publishes once a second; one that has just started needs some seconds. */
+/**
+ * Longest wait for a checkpoint. A worker publishes once a second, but a worker that has just started needs some
+ * seconds.
+ */
 export const SMOKE_CHECKPOINT_MS_MAX = 30_000
 export const SMOKE_POLL_MS = 250
 export const SMOKE_REVOKE_MS_MAX = 10_000
 
 // Sending to peers
 /**
- * Memory of answers that are being read (src/load/budgets.ts). One ledger may use half. Beyond it requests fail and
- * are repeated.
+ * Memory for peers' answers that are being read (src/load/budgets.ts). One ledger may use half of it. Requests beyond
+ * it fail and are repeated.
  */
 export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 
 // Retention
-/** Six months: Articles 19(1) and 26(6) of Regulation (EU) 2024/1689. */
+/** Default minimum of retention: six months, as Articles 19(1) and 26(6) of Regulation (EU) 2024/1689 require. */
 export const RETENTION_DAYS_MIN_DEFAULT = 183
 
 // Keys of archived documents

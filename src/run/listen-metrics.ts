@@ -5,10 +5,11 @@ import { Metrics } from '../observe/metrics/metrics.ts'
 import type { Service } from './run-process.ts'
 
 /**
- * Serves metrics and probes on a separate port, which is not for the public: metrics show how much is written.
+ * Serves metrics and probes on a separate port. The port is not for the public, because metrics show how much is
+ * written.
  *
- * A stopping process answers as long as it can. For a worker this is the only port, so it also has /livez and
- * /readyz, which query no database. `others`: returns metrics of another process, which are merged.
+ * A process that stops continues to answer here as long as it can. For a worker this is the only port, so it also has
+ * /livez and /readyz, which query no database. `others`: returns metrics of another process, which are merged.
  */
 export async function serveMetrics(
   metrics: Metrics,
@@ -25,7 +26,7 @@ export async function serveMetrics(
           ...(status !== 204 && { 'content-length': Buffer.byteLength(text) }),
         })
         .end(text)
-    // Scrapers and probes may add a query.
+    // The query is ignored, because scrapers and probes may add one.
     const path = url!.split('?', 1)[0]!
     if (!PATHS.includes(path)) return answer(404)
     if (!METHODS.includes(method!)) return answer(405, { allow: METHODS.join(', ') })
@@ -54,7 +55,7 @@ export async function serveMetrics(
 const PATHS = ['/livez', '/readyz', '/metrics']
 const METHODS = ['GET', 'HEAD', 'OPTIONS']
 
-/** Starts a service, and serves its metrics while it runs if a port is configured. */
+/** Starts a service. If a port is configured, serves the service's metrics while it runs. */
 export async function withMetrics(
   config: { readonly host: string; readonly metricsPort: number | null },
   start: (metrics: Metrics) => Promise<Service>,

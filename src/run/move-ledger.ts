@@ -47,8 +47,9 @@ type Move = {
 }
 
 /**
- * `move-ledger`: as the owner of both databases, moves a ledger between running deployments (docs/operate/capacity.md#several-deployments-behind-one-address). The two
- * chain heads alone contain the progress, so after a crash run it again.
+ * `move-ledger`: as the owner of both databases, moves a ledger between running deployments
+ * (docs/operate/capacity.md#several-deployments-behind-one-address). After a crash run it again: the two chain heads
+ * alone contain the progress.
  */
 export const main = runsToEnd(
   {
@@ -124,14 +125,14 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
     console.log(`now send its requests there, and run: move-ledger finish ${ledger}`)
     return
   }
-  // An id has letters and digits only, so it needs no quotes. The buffer is unlimited, so that a command with much
-  // output is not killed.
+  // The id needs no quotes, because it has only letters and digits. The buffer is unlimited, so that a command with
+  // much output is not killed.
   await run('sh', ['-c', `export LEDGER=${ledger}; ${command}`], { maxBuffer: Number.POSITIVE_INFINITY })
   await finish(move)
 }
 
 /**
- * Throws unless both databases have the same rows, and the copy verifies from its first entry with its newest
+ * Throws unless both databases have the same rows, and the copy verifies from its first entry, against its newest
  * checkpoint.
  */
 async function verifyCopy({ ledger, ledgerId, source, target, targetDatabase }: Move): Promise<void> {
@@ -155,8 +156,8 @@ async function finish(move: Move): Promise<void> {
 }
 
 /**
- * Throws if the target has more entries than the source, after opening the target again, whoever closed it. A killed
- * undo may have closed it before this check.
+ * Throws if the target has more entries than the source. In this case it first opens the target again, because an
+ * undo that was killed may have closed it.
  */
 async function refuseGrown(
   { ledger, ledgerId, target }: Move,
@@ -171,7 +172,7 @@ async function refuseGrown(
   )
 }
 
-/** Closes the target first, so that never both are open. */
+/** Undoes a move. It closes the target first, so that source and target are never open together. */
 async function undo(move: Move): Promise<void> {
   const { ledger, ledgerId, source, target } = move
   const [here, there] = await readBoth(move)
@@ -207,8 +208,8 @@ async function readBoth({ ledgerId, source, target }: Move): Promise<[LedgerStat
 }
 
 /**
- * Throws unless both deployments have the same master key, note key and schema. `mayDiffer`: another note key is
- * fine.
+ * Throws unless both deployments have the same master key, note key and schema. `mayDiffer`: true if the note keys
+ * may differ.
  */
 async function requireSameDeployment(
   config: Config,

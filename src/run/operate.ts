@@ -53,8 +53,8 @@ const usages = Object.entries(OPERATIONS).map(
 const usageWidth = Math.max(...usages.map(([usage]) => usage.length))
 
 /**
- * `operate`: commands for after an alert (docs/runbooks). They use the owner's login and not HTTP: an attacker who
- * controls a server must not be able to clear the alert.
+ * `operate`: commands to use after an alert (docs/runbooks). They use the owner's login and not HTTP, because an
+ * attacker who controls a server must not be able to clear the alert.
  */
 export const main = runsToEnd(
   {
@@ -91,7 +91,7 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
   console.log(`${ledger} continues from its verified size: checkpoints, verdicts, settlements`)
 }
 
-/** Adds missing entries to the head. All or nothing: changes are committed only if the whole ledger then verifies. */
+/** Adds missing entries to the head. The changes are committed only if the whole ledger then verifies. */
 async function mend(client: pg.Client, names: readonly string[]): Promise<void> {
   const [ledger] = names
   if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')
@@ -115,7 +115,10 @@ async function mend(client: pg.Client, names: readonly string[]): Promise<void> 
   })
 }
 
-/** Prints the same numbers as the worker's metrics, which are absent if no worker runs. */
+/**
+ * Prints the numbers that the worker's metrics have. The command is for when no worker runs, because the metrics are
+ * then absent.
+ */
 async function showWaiting(client: pg.Client): Promise<void> {
   const { count, oldestSeconds } = await readWaitingFigures(client)
   const overdue = await countOverdue(client)

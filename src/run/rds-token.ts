@@ -13,7 +13,7 @@ export const main = runsToEnd(
   },
   async () => {
     const { host, port, user, region } = parseTokenRequest(process.env)
-    // Loaded on demand: the import takes a tenth of a second.
+    // Loaded only here, because the import takes a tenth of a second.
     const { Signer } = await import('@aws-sdk/rds-signer')
     const signer = new Signer({ hostname: host, port, username: user, region })
     process.stdout.write(`${await signer.getAuthToken()}\n`)

@@ -42,21 +42,22 @@ type Resealed = {
   /** Key tables of archived documents, one for each piece. */
   readonly archiveKeys: number
   /**
-   * Cursors of verification. A cursor left under the previous key makes its ledger verify from the first entry again.
+   * Cursors of verification. If a cursor's MAC is still by the previous key, its ledger is verified from the first
+   * entry again.
    */
   readonly cursors: number
-  /** Rows that neither key has sealed. They are left unchanged, and stay unusable. */
+  /** Rows that neither key has sealed. They are not changed, and they stay unusable. */
   readonly refused: number
 }
 
 /**
- * Seals under `current` everything that `previous` has sealed, as the owner. First the secrets of webhooks and
- * archives and the MACs of API keys, peers' keys and cursors, one page in each transaction. Last the deployment's own
- * keys: from then on all processes seal under `current`.
+ * Seals under `current` everything that `previous` has sealed, as the owner. First come the secrets of webhooks and
+ * archives and the MACs of API keys, peers' keys and cursors, one page in each transaction. The deployment's own keys
+ * come last: after them all processes seal under `current`.
  *
- * Rows that `current` has sealed are skipped. So running it again continues, and finds rows that were sealed
- * meanwhile. Throws before any change if a key of the deployment is sealed under neither. One transaction for
- * everything would be too long: a revocation waits for its key's row, within an append, and 40,000 of them took 19 s.
+ * Rows that `current` has sealed are skipped. So a second run continues the first, and finds rows that were sealed
+ * meanwhile. If a key of the deployment is sealed under neither key, throws before any change. One transaction for
+ * everything would be too long: a revocation, within an append, waits for its key's row, and 40,000 rows took 19 s.
  */
 export async function resealSecrets(
   client: pg.ClientBase,
@@ -88,7 +89,7 @@ export async function resealSecrets(
       const ids = { previousId: masterKeyId(previous), currentId: masterKeyId(current) }
       await insertMasterKeyChange(client, { ...ids, ...done })
     } else {
-      // All processes use the new key by now, so sessions proven with the previous key may end.
+      // All processes use the new key now, so sessions that were authenticated with the previous key may end.
       await removeOtherMacKeys(client, keys.to.databaseKeys())
     }
     return done
@@ -183,7 +184,7 @@ function renewCursorMacs(client: pg.ClientBase, { from, to }: KeyPair): Promise<
   })
 }
 
-/** A row with an invalid MAC gets no valid one. */
+/** Makes a function that renews a row's MAC. A row with an invalid MAC does not get a valid one. */
 function renewing<Row>(from: RowMac<Row>, to: RowMac<Row>) {
   return (row: Row, mac: Uint8Array | null): Buffer | 'current' | 'refused' => {
     if (to.isOf(row, mac)) return 'current'

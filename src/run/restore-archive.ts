@@ -29,8 +29,9 @@ const HELP = `  --archive PLACE     a directory, s3://bucket/prefix, or a web ad
   --api-key-out FILE  gives one valid API key a new secret and writes it to this new file: all API keys lose their secrets`
 
 /**
- * `restore-archive`: as the owner, restores a ledger from its archive into a migrated database without it
- * (docs/operate/backup-and-archive.md#the-archive). One transaction: a killed run leaves nothing behind; run it again.
+ * `restore-archive`: as the owner, restores a ledger from its archive into a migrated database that lacks it
+ * (docs/operate/backup-and-archive.md#the-archive). It uses one transaction: a killed run leaves nothing behind and
+ * can be run again.
  */
 export const main = runsToEnd(
   {
@@ -100,8 +101,8 @@ function tellProgress(): (entries: number, total: number) => void {
 }
 
 /**
- * Opens the file before the work, which may take hours, so that it fails early if the file can't be created. After a
- * failure the file is removed, unless its secret may have been committed.
+ * Opens the file before the work, which may take hours, so that a file that can't be created is reported early. After
+ * a failure the file is removed, unless its secret may have been committed.
  */
 async function withNewFile<T>(
   path: string | undefined,
@@ -124,8 +125,8 @@ async function withNewFile<T>(
 }
 
 /**
- * Gives an existing key a new secret. A new key would need an entry, and the ledger is closed. The file is written
- * before the commit.
+ * Gives an existing key a new secret. A new key is not possible: it would need an entry, and the ledger is closed.
+ * The file is written before the commit.
  */
 async function issueKey(
   client: pg.ClientBase,

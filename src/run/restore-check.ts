@@ -25,7 +25,7 @@ export const main = runsToEnd(
   },
 )
 
-/** Prints a line for each ledger and a summary. Returns the fault; null: none. */
+/** Prints a line for each ledger and a summary. Returns the fault; null: no fault. */
 async function check(dir: string): Promise<string | null> {
   const config = readConfig()
   const masterKey = config.masterKey && getMasterKey(config, 'it opens the keys')
@@ -53,7 +53,7 @@ function describe({ storedSize, report }: RestoredLedger): string {
   return `${formatReport(report)} kept=${storedSize ?? 'none'}`
 }
 
-/** Scripts read this format: keep it stable. */
+/** Returns the summary. Keep its format stable, because scripts read it. */
 function summarize(ledgers: readonly RestoredLedger[]): string {
   const there = ledgers.filter(({ report }) => report !== null)
   const bad = there.filter(({ report }) => !report!.ok).length

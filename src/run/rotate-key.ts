@@ -40,7 +40,8 @@ function parseTime(text: string | undefined): Date | null {
   const time = new Date(text)
   const isTime =
     /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(text) && !Number.isNaN(time.getTime())
-  // Date reads 30 February as 2 March: the key would be trusted for two days more than intended.
+  // The day is checked too, because Date reads 30 February as 2 March: the key would be trusted for two days more
+  // than intended.
   if (!isTime || !isDay(text.slice(0, 10))) {
     throw new Error(`--compromised-at ${text} is not a time such as 2026-11-20T12:00:00Z`)
   }

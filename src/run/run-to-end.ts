@@ -5,7 +5,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 refuseFileOfCommand(process.argv[1] ?? '')
 
 /**
- * Exits with 2 if a command's file was started as a script, and prints how to start the command. Such a file only
+ * If a command's file was started as a script, prints how to start the command and exits with 2. Such a file only
  * exports the command, so it would do nothing and exit with 0. Every command imports this module.
  */
 function refuseFileOfCommand(script: string): void {
@@ -25,23 +25,23 @@ type ValuesOf<Options extends OptionTable> = ReturnType<
 
 type Description<Options extends OptionTable> = {
   readonly name: string
-  /** Arguments, for the usage; absent: none. */
+  /** Arguments, for the usage text; absent: the command takes no arguments. */
   readonly argumentsUsage?: string
-  /** Lines below the usage: options, or the source of its settings. */
+  /** Lines below the usage text: the options, or where the settings come from. */
   readonly help: string
   readonly options?: Options
-  /** True if it takes arguments that are no options. */
+  /** True if the command takes arguments that are not options. */
   readonly positionals?: boolean
 }
 
-/** Wrong arguments: the usage is printed. */
+/** The error for wrong arguments. It makes the command print its usage. */
 export class UsageError extends Error {}
 
 /**
  * Makes the `main` of a command that does one thing and ends.
  *
- * With --help it only prints the usage. `work` gets the parsed arguments and returns the exit code, if it is not 0. A
- * failure is one line on standard error and exit code 1; for wrong arguments the usage follows.
+ * With --help the command only prints its usage. `work` gets the parsed arguments and returns the exit code, if it is
+ * not 0. A failure prints one line on standard error and exits with 1; for wrong arguments the usage follows.
  */
 export function runsToEnd<const Options extends OptionTable = Record<never, never>>(
   description: Description<Options>,
@@ -55,7 +55,7 @@ export function runsToEnd<const Options extends OptionTable = Record<never, neve
       return
     }
     try {
-      // Unknown arguments MUST be refused: they may be misspelled.
+      // Unknown arguments MUST be refused, because they may be misspelled options.
       const parsed = parseArgs({ args: [...args], options: options ?? {}, allowPositionals: positionals })
       const code = await work(parsed.values as ValuesOf<Options>, parsed.positionals)
       if (code) process.exitCode = code
@@ -72,7 +72,7 @@ export function isHelp(args: readonly string[]): boolean {
   return args.some((arg) => arg === '--help' || arg === '-h')
 }
 
-/** Throws if there are arguments. For services, which read only the environment. */
+/** Throws if there are arguments. Services use it, because they read only the environment. */
 export function refuseArguments(args: readonly string[]): void {
   parseArgs({ args: [...args] })
 }

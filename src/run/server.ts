@@ -19,10 +19,12 @@ const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 /**
  * Opens the database and starts to listen.
  *
- * `drain` answers every request but reports `not ready`, and ends each connection with its next answer, until load
- * balancers have noticed. Closing idle connections at once would break requests on their way. `close` accepts no new
- * requests, answers the running ones, lets the appender commit, and closes the database. Slow readers of an export
- * are cut off after `closeStreamsMs`, because they may take hours.
+ * `drain` answers every request, but reports `not ready` and ends each connection with its next answer, until load
+ * balancers have noticed. Idle connections are not closed at once, because that would break requests that are already
+ * on their way.
+ *
+ * `close` accepts no new requests, answers the running ones, lets the appender commit, and closes the database. Slow
+ * readers of an export are cut off after `closeStreamsMs`, because an export may take hours.
  */
 export async function startServer(
   config: Config,
@@ -33,8 +35,8 @@ export async function startServer(
   const deps = await openDeps(config, log, metrics)
   const app = buildApp(deps)
   try {
-    // For the name `localhost` Fastify opens a server for each address. Our limits and the drain would apply to the
-    // first only.
+    // The name is resolved here, because for `localhost` Fastify opens a server for each address. Our limits and the
+    // drain would then apply only to the first server.
     const { address } = await lookup(config.host)
     const url = await app.listen({ host: address, port: config.port, backlog: LISTEN_BACKLOG })
     return {
@@ -44,12 +46,13 @@ export async function startServer(
         await sleep(config.drainMs)
       },
       async close() {
-        // Node closes connections that are idle at this moment. A busy one would stay open after its answer.
+        // Closed repeatedly, because Node closes only connections that are idle at this moment. A busy connection
+        // would stay open after its answer.
         const beganAtMs = performance.now()
         const idle = setInterval(() => {
           app.server.closeIdleConnections()
-          // Node does not count an unused connection as idle; clients and browsers open such in advance. A request
-          // may be on its way on a connection that was just opened.
+          // Node does not count an unused connection as idle, and clients and browsers open connections in advance.
+          // Such connections get some time, because a request may be on its way on a connection that was just opened.
           if (performance.now() - beganAtMs < CLOSE_UNUSED_AFTER_MS) return
           for (const socket of deps.writeDeadlines.open) if (socket.bytesRead === 0) socket.destroy()
         }, CLOSE_IDLE_EVERY_MS)

@@ -31,11 +31,11 @@ type Print = (line: string) => void
 type Target = { readonly url: string; readonly operatorKey: string; readonly checkpointMs?: number }
 
 /**
- * Tests a deployment from outside after an installation or a change: notarizes a record, waits for a worker's
- * checkpoint over it, and verifies the whole ledger.
+ * Tests a deployment from outside after an installation or a change. It notarizes a record, waits for a worker's
+ * checkpoint that covers it, and verifies the whole ledger.
  *
- * It uses its own ledger, created once. It always revokes the key that it makes. Returns the last line; throws
- * StepFailed, which was already printed.
+ * It uses a ledger of its own, which it creates once. It always revokes the key that it makes. Returns the last line.
+ * Throws StepFailed; the failure was then already printed.
  */
 export async function smoke(
   { url, operatorKey, checkpointMs = SMOKE_CHECKPOINT_MS_MAX }: Target,
@@ -88,8 +88,8 @@ async function notarizeAndVerify(
 const idOf = ({ id }: { readonly id: string }) => id
 
 /**
- * Finds the ledger, or creates it. A frozen one is replaced; one that is closed as an older backup is used, so that
- * the failure is reported.
+ * Finds the ledger, or creates it. A frozen ledger is replaced. A ledger that is closed as an older backup is used,
+ * so that the failure is reported.
  */
 async function ensureLedger(
   operator: TallystickOperator,
@@ -113,7 +113,7 @@ async function waitForCheckpoint(
   }
 }
 
-/** A failed step. Its name, reason and advice were already printed. */
+/** The error of a failed step. Its name, reason and advice were already printed. */
 export class StepFailed extends Error {}
 
 type Step = <T>(

@@ -93,7 +93,7 @@ import { lowerPriority } from './lower-priority.ts'
 import { getMasterKey } from './master-key.ts'
 import { runProcess, type Service } from './run-process.ts'
 
-/** What all other parts are opened with. `closers`: in the order in which they were opened. */
+/** Dependencies for opening all other parts. `closers`: in the order in which the parts were opened. */
 type WorkerBase = {
   readonly config: Config
   /** null: no archive is configured. */
@@ -104,7 +104,7 @@ type WorkerBase = {
   readonly masterKey: MasterKey
   readonly log: Logger
   readonly pool: pg.Pool
-  /** Clock of the database, which stamps entries, requests and deliveries. */
+  /** The database's clock, which stamps entries, requests and deliveries. */
   readonly clock: DatabaseClock
   readonly metrics: Metrics
   /** null: tracing is off. */
@@ -219,7 +219,7 @@ async function openWorkDeps(base: WorkerBase, stopping: AbortSignal) {
   await storedCheckpoints.load(log)
   const restored = new RestoredLedgers({ pool, storedCheckpoints, log })
   watchRestoredLedgers(metrics, restored)
-  // Runs before anything is published, and before a server that waits for the worker listens.
+  // Runs before anything is published, and before a server listens that waits for the worker.
   await restored.checkAll()
   const faulty = new PausedLedgers()
   const countCheckpoint = watchCheckpoints(metrics, pool, faulty)
@@ -313,7 +313,10 @@ async function openWorkDeps(base: WorkerBase, stopping: AbortSignal) {
   }
 }
 
-/** Webhooks have their own connections and requests, so that slow endpoints affect nothing else. */
+/**
+ * Opens the webhook senders. They have their own connections and limits of requests, so that slow endpoints affect
+ * nothing else.
+ */
 function openWebhookSenders(
   { config, database, masterKey, log, clock, metrics, tracing, closers }: WorkerBase,
   verification: Pick<EndpointSendersDeps, 'envelopeKeys' | 'cursorMac' | 'requestVerification'>,
@@ -344,7 +347,7 @@ function openWebhookSenders(
   return senders
 }
 
-/** Peers have their own connections too. */
+/** Opens the peer senders. They have their own connections too. */
 function openPeerSenders(
   { config, database, masterKey, log, clock, metrics, tracing, closers }: WorkerBase,
   signers: Signers,
@@ -378,7 +381,7 @@ function openPeerSenders(
   return senders
 }
 
-/** Each witness has its own sender; all peers share one. */
+/** Opens the witness senders: one for each witness, and one for all peers together. */
 function openWitnesses(
   { config, masterKey, log, pool, clock, metrics, closers }: WorkerBase,
   more: {
@@ -396,7 +399,7 @@ function openWitnesses(
   const openSender = (target: WitnessTarget) =>
     new WitnessSender({ ...deps, now: () => performance.now() }, target)
   const senders = config.witnesses.map((witness) => openSender(namedWitness(deps, witness)))
-  // Peers are not watched: this operator can't repair a peer that does not answer.
+  // The sender for peers has no gauges, because the operator can't repair a peer that does not answer.
   watchWitnesses(metrics, senders)
   if (!config.peerWitnesses) return senders
   const answers = makeByteBudget(PEER_ANSWERS_BYTES_MAX)

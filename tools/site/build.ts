@@ -1,8 +1,9 @@
 /*
  * npm run drill -- site
  *
- * Builds the documentation as a site in site/dist, from the Markdown of the repository: a page of HTML and its Markdown for each, a search that needs
- * no server, and llms.txt. Installs VitePress into site/ by the lock file there, if it has changed. Fails if a link or an anchor leads nowhere.
+ * Builds the documentation as a site in site/dist, from the Markdown of the repository. For each page it writes HTML
+ * and Markdown. It adds a search that needs no server, and llms.txt. If the lock file in site/ has changed, it
+ * installs VitePress there. Fails if a link or an anchor leads nowhere.
  */
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -25,7 +26,7 @@ const { pages, files } = readSite(ROOT)
 await rm(PAGES, { recursive: true, force: true })
 for (const { path, text } of pages) await write(join(PAGES, path), text)
 await write(join(PAGES, 'menu.json'), JSON.stringify(menu()))
-// Images are read by pages; other files are served as they are.
+// Copies the linked files: pages include images, and the other files are served unchanged.
 for (const [path, file] of files) {
   await copy(file, join(PAGES, path))
   await copy(file, join(PAGES, 'public', path))
@@ -40,7 +41,7 @@ if (faults.length > 0) {
   process.exitCode = 1
 } else console.log(`ok   ${pages.length} pages in site/dist`)
 
-/** Installs VitePress. Writes its lock file last, so that an interrupted installation is repeated. */
+/** Installs VitePress. The lock file is copied last, so that an interrupted installation is repeated. */
 async function install(): Promise<void> {
   const lock = readFileSync(join(SITE, 'package-lock.json'), 'utf8')
   const installed = join(SITE, 'node_modules', '.installed-lock.json')
@@ -59,7 +60,8 @@ function menu(): unknown {
 
 async function build(): Promise<void> {
   const vitepress = join(SITE, 'node_modules', 'vitepress', 'bin', 'vitepress.js')
-  // Endings of files that are no pages: VitePress takes a link to any other ending for one to a page.
+  // File name endings of linked files that are not pages. VitePress would take a link to an unknown ending for a link
+  // to a page.
   const endings = new Set([...files.keys()].map((path) => path.split('.').at(-1)!))
   const env = { ...process.env, VITE_EXTRA_EXTENSIONS: [...endings].join(',') }
   const child = spawn(process.execPath, [vitepress, 'build', SITE, '--base', base], { env, stdio: 'inherit' })

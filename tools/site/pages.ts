@@ -6,18 +6,21 @@ export const START = join('docs', 'README.md')
 export type Page = {
   /** Path in the repository. */
   readonly source: string
-  /** Path in the site: docs/ is the root, README.md is index.md, and the rest of the repository is below repository/. */
+  /**
+   * Path in the site: docs/ is the root, README.md becomes index.md, and the rest of the repository is below
+   * repository/.
+   */
   readonly path: string
   readonly title: string
   /** First sentence below the title. */
   readonly summary: string
-  /** Markdown whose links lead to paths of the site. */
+  /** The page's Markdown, with links that lead to paths of the site. */
   readonly text: string
 }
 export type Site = {
-  /** In the order in which links lead to them from docs/README.md. */
+  /** Pages, in the order in which links from docs/README.md lead to them. */
   readonly pages: readonly Page[]
-  /** Linked files that are no pages, by their path in the site. */
+  /** Linked files that are not pages, by their path in the site. */
   readonly files: ReadonlyMap<string, string>
 }
 export type Group = { readonly title: string; readonly pages: readonly Page[] }
@@ -68,7 +71,10 @@ export function groupsOf(pages: readonly Page[]): Group[] {
     .map(([folder, pages]) => ({ title: GROUPS[folder] ?? folder, pages }))
 }
 
-/** The index for language models (llmstxt.org): a line for each page, with the address of its Markdown. */
+/**
+ * Returns the index for language models (llmstxt.org). It has a line for each page, with the address of the page's
+ * Markdown.
+ */
 export function llmsText(pages: readonly Page[]): string {
   const groups = groupsOf(pages).map(({ title, pages }) => {
     const lines = pages.map(({ title, path, summary }) => `- [${title}](${path})${summary && `: ${summary}`}`)
@@ -78,14 +84,14 @@ export function llmsText(pages: readonly Page[]): string {
   return `# Tallystick\n\n> ${about}\n\n${groups.join('\n')}`
 }
 
-/** Path in the site of a file of the repository. */
+/** Returns the path in the site for a file of the repository. */
 function pathOf(file: string): string {
   const path = file.startsWith('docs/') ? file.slice('docs/'.length) : `repository/${file}`
-  // Without an ending, VitePress would take a link to the file for one to a page.
+  // Adds `.txt` to a file without an ending, because VitePress would take a link to it for a link to a page.
   return path.replace(/(^|\/)README\.md$/, '$1index.md').replace(/(^|\/)([^./]+)$/, '$1$2.txt')
 }
 
-/** The file that a link means: of a folder its README.md. Null for a folder without one. */
+/** Returns the file that a link means. For a folder that is its README.md, or null if the folder has none. */
 function fileOf(root: string, target: string, source: string): string | null {
   const file = target.replace(/\/$/, '')
   if (!existsSync(join(root, file))) throw new Error(`${source}: the link to ${target} is broken`)
@@ -94,7 +100,7 @@ function fileOf(root: string, target: string, source: string): string | null {
   return existsSync(join(root, readme)) ? readme : null
 }
 
-/** Links and images, or code, in which nothing is a link. */
+/** Matches links and images. It also matches code, so that text in code is not taken for a link. */
 const LINK = /(!?\[(?:`[^`\n]*`|[^\]`])*\])\(([^)\s]+)\)|`[^`\n]*`/g
 
 /** Replaces the targets of relative links outside of code. `replace` returns null to leave only the text of a link. */

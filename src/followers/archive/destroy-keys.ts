@@ -9,8 +9,8 @@ import { DocumentKeys, documentPosition } from '../../signing/document-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 
 /**
- * Destroys the keys of erased documents of one ledger in the archive. Usually one piece has them; pieces that a
- * killed worker began may have them too.
+ * Destroys the archive's keys of erased documents of one ledger. Usually one piece has a document's key, but a piece
+ * that a killed worker began may have the key too.
  *
  * Call it in the transaction that removes the documents, before they are removed. Calling it twice is harmless.
  */
@@ -40,7 +40,10 @@ export async function destroyDocumentKeys(
 
 export type ErasedDocument = Pick<PendingErasure, 'subjectId' | 'document' | 'documentSeq'>
 
-/** Destroys the document's key in the piece that begins at `fromSeq`. Returns false if the piece has none. */
+/**
+ * Destroys the document's key in the piece that begins at `fromSeq`. Returns false if the piece does not have the
+ * key.
+ */
 export function destroyIn(keys: DocumentKeys, fromSeq: number, erasure: ErasedDocument): boolean {
   const offset = erasure.documentSeq - fromSeq
   if (offset < 0 || offset >= ARCHIVE_PIECE_ENTRIES_MAX) return false

@@ -60,7 +60,7 @@ export function watchArchive(
   }
 }
 
-/** Returns an observer of reads from the archive. With `npm start` server and worker share one histogram. */
+/** Returns an observer of reads from the archive. If server and worker run in one process, they share one histogram. */
 export function watchArchiveReads(metrics: Metrics): NonNullable<ArchivedContentDeps['observe']> {
   const known = metrics.registry.getSingleMetric(READS) as Histogram<'outcome'> | undefined
   const reads = known ?? makeReads(metrics)
@@ -83,7 +83,7 @@ function makeReads(metrics: Metrics): Histogram<'outcome'> {
 
 const READ_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** Adds gauges of content that left Postgres. Returns an observer of it. */
+/** Adds gauges of content that was removed from Postgres. Returns an observer of such removals. */
 export function watchRelease(
   metrics: Metrics,
   pool: pg.Pool,

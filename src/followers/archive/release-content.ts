@@ -32,28 +32,31 @@ import type { ArchiveDeps } from './archive-ledgers.ts'
 
 export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
   readonly pool: pg.Pool
-  /** Age in days at which an entry's content leaves Postgres. */
+  /** Age in days at which an entry's content is removed from Postgres. */
   readonly retentionDays: number
-  /** Opens a reader with an empty cache: each piece is read back once more before its content leaves. */
+  /**
+   * Opens a reader with an empty cache, so that each piece is read from the archive once more before its content is
+   * removed.
+   */
   readonly openContent: () => ArchiveContent
-  /** Ledgers with a piece that is missing in the archive or differs from Postgres. */
+  /** Ledgers that have a piece which is missing in the archive or differs from Postgres. */
   readonly unreleased: PausedLedgers
-  /** Called after content has left, with the number of compared bytes. */
+  /** Called after content was removed, with the number of compared bytes. */
   readonly observeRelease?: (released: Released, bytes: number) => void
 }
 
 type PieceTime = {
   readonly isOver: () => boolean
-  /** Call when the piece was downloaded: it gets RELEASE_PIECE_MS_MIN from then on. */
+  /** Call when the piece was downloaded. From then on the piece gets RELEASE_PIECE_MS_MIN. */
   readonly fetched: () => void
 }
 
 /**
- * Removes content of archived pieces from Postgres, of all ledgers (docs/operate/backup-and-archive.md#content-that-leaves-postgres).
- * Returns whether to call again at once.
+ * Removes content of archived pieces from Postgres, for all ledgers
+ * (docs/operate/backup-and-archive.md#content-that-leaves-postgres). Returns whether to call again at once.
  *
- * A fault of a ledger is logged and does not stop the others. *Crash at any time: what has left stays out, and the
- * piece is continued.*
+ * A fault of a ledger is logged and does not stop the others. *Crash at any time: removed content stays removed, and
+ * the next round continues the piece.*
  */
 export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
   const due = await listDueReleases(deps.pool, {
@@ -89,8 +92,8 @@ export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
 }
 
 /**
- * Removes one piece's content. Throws if the archive's content differs from ours. After `roundEndsAtMs` the next
- * round continues.
+ * Removes one piece's content. Throws if the archive's content differs from the content in Postgres. What is not done
+ * by `roundEndsAtMs` is left to the next round.
  */
 async function releasePiece(deps: ReleaseDeps, piece: DueRelease, roundEndsAtMs: number): Promise<Released> {
   const content = deps.openContent()
@@ -130,7 +133,7 @@ async function releaseChunks(
   return released
 }
 
-/** Removes envelopes, after the chunks. Its last call marks the piece as done. */
+/** Removes envelopes, after the chunks were removed. Its last call marks the piece as done. */
 async function releaseEnvelopes(
   { pool, observeRelease }: ReleaseDeps,
   content: ArchiveContent,
@@ -160,7 +163,7 @@ async function releaseEnvelopes(
   return released
 }
 
-/** Throws unless the archive returns each envelope unchanged, byte for byte. */
+/** Throws unless the archive returns each envelope byte for byte. */
 async function compareEnvelopes(
   content: ArchiveContent,
   { ledgerId, size }: DueRelease,
@@ -175,8 +178,8 @@ async function compareEnvelopes(
 }
 
 /**
- * Compares a chunk with the archive's copy. All but the metadata must be equal, byte for byte; the metadata stay in
- * Postgres.
+ * Compares a chunk with the archive's copy. Everything except the metadata must be equal, byte for byte; the metadata
+ * stay in Postgres.
  */
 async function compare(
   content: ArchiveContent,

@@ -54,11 +54,12 @@ export type SealDeps = {
 }
 
 /**
- * Archives a ledger's next prefix, up to a checkpoint. Writes the objects and reads each back, then the seal that
- * names them, then the checkpoint at which readers begin, and last the position.
+ * Archives a ledger's next prefix, up to a checkpoint. First it writes the objects and reads each of them back. Then
+ * it writes the seal that names them, then the checkpoint at which readers begin, and last the position in Postgres.
  *
- * Returns the new size; null if another worker has the claim, or no checkpoint is ahead. Throws ArchiveConflict,
- * ArchiveStoreError. *Crash at any time: existing objects are found again, and an existing seal is used as it is.*
+ * Returns the new size. Returns null if another worker has the claim, or if there is no checkpoint beyond the
+ * position. Throws ArchiveConflict, ArchiveStoreError. *Crash at any time: existing objects are found again, and an
+ * existing seal is used as it is.*
  */
 export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<number | null> {
   const { pool, workerId } = deps
@@ -68,7 +69,7 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
   const store = deps.stores.of(formatId('led', ledgerId))
   try {
     const there = await readNewest(store, due)
-    // Set if a worker was killed before it moved the position.
+    // `there` is set if a worker was killed after it wrote the checkpoint and before it moved the position.
     const bounds = { entries: ARCHIVE_SEAL_ENTRIES_MAX, records: ARCHIVE_SEAL_RECORDS_MAX }
     const size = there ?? (await findSealSize(pool, ledgerId, from, bounds))
     if (size === null) return null
@@ -107,7 +108,7 @@ class Claim {
     if (!(await this.take())) throw lost()
   }
 
-  /** Renews the claim from time to time. Call it for each object. */
+  /** Renews the claim if it is old. Call it for each object. */
   async renewIfOld(): Promise<void> {
     if (performance.now() - this.#takenMs >= ARCHIVE_CLAIM_RENEWED_EVERY_MS) await this.renew()
   }
@@ -119,7 +120,7 @@ function lost(): ArchiveStoreError {
 
 /**
  * Returns the size of the archive's checkpoint if it is beyond the position, otherwise null. Throws ArchiveConflict
- * if checkpoint or seal are not the ones that were written.
+ * if the checkpoint or the seal is not the one that was written.
  */
 async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive): Promise<number | null> {
   const newest = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
@@ -138,8 +139,8 @@ async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive)
 }
 
 /**
- * Finds the seal of this size that a killed worker wrote. null: none. Throws ArchiveConflict if it or one of its
- * objects differs.
+ * Finds the seal of this size that a killed worker wrote. Returns null if there is none. Throws ArchiveConflict if
+ * the seal or one of its objects differs from ours.
  */
 async function findSeal(
   deps: SealDeps,
@@ -212,7 +213,7 @@ async function writeSeal(
   return { sealDigest: Buffer.from(sha256, 'hex'), pieces: piecesOf(seal) }
 }
 
-/** Writes one piece. Throws ProofError before anything is written if a verifier would refuse the piece. */
+/** Writes one piece. If a verifier would refuse the piece, throws ProofError before anything is written. */
 async function writePiece(
   deps: SealDeps,
   store: ArchiveStore,
@@ -232,8 +233,9 @@ async function writePiece(
 }
 
 /**
- * Replaces the archive's checkpoint. It is read before: a worker that woke up late must not write an older one. It is
- * read after: with a store that ignored the write, readers would miss everything since.
+ * Replaces the archive's checkpoint. The old one is read first, because a worker that woke up late must not replace
+ * it with an older one. The new one is read back, because a store might ignore the write, and readers would then miss
+ * all later entries.
  */
 async function replaceCheckpoint(store: ArchiveStore, { size, note, claim }: Target): Promise<void> {
   const before = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)

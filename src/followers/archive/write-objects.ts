@@ -4,7 +4,7 @@ import { ARCHIVE_OBJECT_BYTES_MAX } from '../../verify/archive/limits.ts'
 import type { ArchiveObject } from '../../verify/archive/seal.ts'
 import { type ArchiveStore, ArchiveStoreError } from '../../verify/archive/store.ts'
 
-/** The archive has an object of this name with different content. The worker cannot repair that. */
+/** The archive already has an object of this name with different content. The worker cannot repair that. */
 export class ArchiveConflict extends Error {
   constructor(name: string, finding: string) {
     super(`the archive's ${name} ${finding}`)
@@ -15,8 +15,8 @@ export class ArchiveConflict extends Error {
 export type ObserveObject = (bytes: number) => void
 
 /**
- * Writes an object unless it exists, reads it back and compares. Throws ArchiveConflict if another one existed, and
- * ArchiveStoreError if the store did not store the bytes.
+ * Writes an object unless it exists, reads it back and compares it. Throws ArchiveConflict if an object of that name
+ * existed with other content, and ArchiveStoreError if the bytes that were read back differ.
  */
 export async function writeObject(
   store: ArchiveStore,

@@ -18,9 +18,9 @@ const compress = promisify(gzip)
 
 export type Piece = {
   readonly from: number
-  /** Exclusive. */
+  /** Seq after the last entry (exclusive). */
   readonly end: number
-  /** Compressed. */
+  /** Compressed lines, one for each entry. */
   readonly lines: Buffer
   /** null: no entry has a document that is not erased. */
   readonly documents: Buffer | null
@@ -28,7 +28,7 @@ export type Piece = {
 
 type PieceDeps = { readonly pool: pg.Pool; readonly masterKey: MasterKey }
 
-/** Reads the entries from `from` up to, not including, `size`, in pieces of a bounded size. */
+/** Reads the entries from `from` up to, but not including, `size`, in pieces of a bounded size. */
 export async function* readPieces(
   deps: PieceDeps,
   ledgerId: Uuid,
@@ -43,8 +43,8 @@ export async function* readPieces(
 }
 
 /**
- * Reads one piece. Its keys are stored before any document is read. So an erasure either finds the key and destroys
- * it, or was committed before, and the document is not read any more.
+ * Reads one piece. The piece's keys are stored before any document is read. An erasure then either finds the key and
+ * destroys it, or it was committed earlier, and the document is not read any more.
  */
 async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: number): Promise<Piece> {
   const keys = await getKeys(deps, ledgerId, from)
@@ -62,7 +62,8 @@ async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: 
     for (const { item, text } of entry.documents) {
       if (slice.isOver) await slice.next()
       const key = keys.find(documentPosition(seq - from, item))
-      // Destroyed meanwhile. The line still says that the document is not erased; its reader finds the erasing entry.
+      // The key may have been destroyed meanwhile. The line then still says that the document is not erased, but a
+      // reader finds the erasing entry later in the chain.
       const sealed = text === null || key === null ? NO_DOCUMENT : sealDocument(text, key)
       if (sealed !== NO_DOCUMENT) hasDocument = true
       documents.push(sealed)

@@ -4,8 +4,8 @@ import { ArchiveFault, archiveUnavailable, NO_ARCHIVE_DETAIL } from '../../db/co
 import { ownCopies, ownCopy } from '../../proof/bytes.ts'
 
 /*
- * Messages by which an audit's thread reads archived content. The thread sends requests to its process, which has the
- * keys.
+ * Messages by which an audit's thread reads archived content. The thread sends requests to the main thread, which has
+ * the keys.
  */
 
 type ContentQuery = { readonly chunk: ChunkInArchive } | { readonly envelopes: EnvelopesInArchive }
@@ -13,8 +13,11 @@ type ContentQuery = { readonly chunk: ChunkInArchive } | { readonly envelopes: E
 export type ContentRequest = ContentQuery & { readonly id: number }
 
 /**
- * Response: `found`: the chunk's content, or each envelope; `fault`: the archive has lost or changed it; `failure`:
- * the read failed.
+ * The response to a request.
+ *
+ * - `found`: the chunk's content, or each envelope.
+ * - `fault`: the archive has lost or changed the content.
+ * - `failure`: the read failed.
  */
 export type ContentResponse = { readonly id: number } & (
   | { readonly found: readonly Uint8Array[] }
@@ -44,7 +47,7 @@ export async function answerContent(
   }
 }
 
-/** The thread's side. `send`: sends a message to the process. */
+/** The archive as the thread sees it. `send`: sends a message to the main thread. */
 export class RemoteContent implements ArchiveContent {
   readonly #send: (message: ContentRequest) => void
   readonly #port: MessagePort

@@ -2,10 +2,13 @@ import { AUDIT_ERRORS, type AuditError, type AuditErrorCode } from '../../db/aud
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { ApiError } from '../../errors.ts'
 
-/** A code of the system or of Postgres, such as EACCES or 57014. Of an unknown error, tenants may read only this. */
+/**
+ * A code of the system or of Postgres, such as EACCES or 57014. Such a code is all that tenants may read of an
+ * unknown error.
+ */
 const SYSTEM_CODE = /^[A-Z0-9_]{3,64}$/
 
-/** Describes why an audit failed, in our own words. The worker's log has the error itself. */
+/** Describes why an audit failed, in texts of ours. The worker's log has the error itself. */
 export function toAuditError(error: unknown): AuditError {
   const code = codeOf(error)
   const systemCode = (error as { code?: unknown }).code

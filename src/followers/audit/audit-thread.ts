@@ -9,18 +9,18 @@ import { RemoteContent } from './archive-messages.ts'
 import type { AuditMessage, AuditTask } from './verify-in-thread.ts'
 
 /*
- * Runs one audit in its own thread. It takes minutes of CPU for millions of entries, so everything else in the
+ * Runs one audit in its own thread. An audit of millions of entries takes minutes of CPU, so everything else in the
  * process and on the machine has priority.
  */
 const { url, options, ledger, checkpoints } = workerData as AuditTask
 const say = (message: AuditMessage) => parentPort!.postMessage(message)
 
-// On other systems this would change the niceness of the whole process.
+// Linux only: on other systems this would change the niceness of the whole process.
 if (process.platform === 'linux') raiseNiceness(() => AUDIT_NICENESS_MIN)
 
 /**
- * Sleeps after each range (tens of milliseconds of work), so that the audit stays within its share of a core. With
- * low priority alone, single records at 80 % of maximum throughput had a p50 of 1.4 s during an audit.
+ * Sleeps after each range (tens of milliseconds of work), so that the audit stays within its share of a core. Low
+ * priority alone is not enough: during an audit, single records at 80 % of maximum throughput had a p50 of 1.4 s.
  */
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 let [usedMs, endedAt] = [threadCpuMs(), performance.now()]
@@ -36,8 +36,8 @@ const report = await verifyLedger(
   database(new Database(url, options, null, new RemoteContent(parentPort!, say)), ledger),
   {
     checkpoints,
-    // The newest checkpoint that was ever signed is stored outside and is among these, so nothing behind it was
-    // signed. A fault would make sure that nothing ever is.
+    // A late tail is only noticed, not refused. The newest checkpoint ever signed is stored outside Postgres and is
+    // one of these, so no checkpoint was signed for a later entry. Storing a fault would prevent that one ever is.
     lateTail: 'noticed',
     threads: 1,
     onProgress({ entries, total }) {
@@ -50,5 +50,5 @@ const report = await verifyLedger(
   },
 )
 say({ report })
-// Until here the port receives the process' answers.
+// Closed only now, because the port receives the main thread's answers.
 parentPort!.close()

@@ -14,9 +14,9 @@ type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
  * Checks an entry against its predecessor, and returns the cursor after it. The entry itself was verified before.
  * Throws ProofError.
  *
- * Some checks need the whole ledger and are left to audits: that no envelope occurs twice, that actors exist, that
- * keys are not revoked, and that the policy admits a registered statement. A registered statement's row is checked
- * with the entry after it. `agentKeys`: keys of the entries before; this function updates them.
+ * Checks that need the whole ledger are left to audits: that no envelope occurs twice, that actors exist, that keys
+ * are not revoked, and that the policy admits a registered statement. A registered statement's row is checked
+ * together with the next entry. `agentKeys`: keys that earlier entries registered; this function updates them.
  */
 export function extendCursor(
   cursor: CursorPosition | null,

@@ -12,10 +12,11 @@ export type CheckCursorsDeps = {
 }
 
 /**
- * Makes rounds that check the MAC of audit cursors, page by page.
+ * Makes rounds that check the MACs of audit cursors, page by page.
  *
- * The follower checks the cursors of growing ledgers itself. A cursor that was moved to its ledger's end would keep
- * the follower away until something is appended. Without its row the ledger counts as new.
+ * For growing ledgers the follower checks the cursors itself. But if an attacker moves a cursor to its ledger's end,
+ * the follower does not visit the ledger until something is appended, so these rounds find it. A ledger without a
+ * cursor row counts as new.
  */
 export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> {
   let last: Uuid | null = null
@@ -31,8 +32,8 @@ export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> 
 }
 
 /**
- * Removes a cursor that was written with the worker's login but without the master key. That is no fault of the
- * ledger: its entries are verified from the start, which shows whatever the cursor was to hide.
+ * Removes a cursor that was written with the worker's login but without the master key. A forged cursor is no fault
+ * of the ledger: the ledger is verified from its start again, which shows what the cursor was meant to hide.
  */
 export async function refuseCursor(
   db: Db,

@@ -12,14 +12,14 @@ import type { StoredCheckpoints } from '../checkpoints/stored-checkpoints.ts'
 
 export type RestoredLedger = {
   readonly ledger: string
-  /** Size of the stored checkpoint; null: none was stored. */
+  /** Size of the stored checkpoint; null: no checkpoint was stored. */
   readonly storedSize: number | null
   /** null: the ledger is missing in the database. */
   readonly report: VerifyReport | null
 }
 
 type Options = {
-  /** The owner's login. Every table is read and nothing is written. */
+  /** The database owner's login. It reads every table and writes nothing. */
   readonly owner: DatabaseOrUrl
   readonly storedCheckpoints: StoredCheckpoints
   /** null: the database's keys are not checked. */
@@ -28,9 +28,9 @@ type Options = {
 
 /**
  * Checks whether a restored database is the one that was lost, before anybody works with it. It checks the schema
- * version, the master key, and each ledger from its first entry, with the checkpoint stored outside.
+ * version, the master key, and each ledger from its first entry, with the checkpoint stored outside Postgres.
  *
- * Yields the ledgers one by one, missing ones last. Throws if the database as a whole is unusable.
+ * Yields the ledgers one by one, missing ledgers last. Throws if the database as a whole is unusable.
  */
 export async function* checkRestored({
   owner,
@@ -52,7 +52,8 @@ export async function* checkRestored({
     const note = await storedCheckpoints.findNote(ledger)
     const report = await verifyLedger(database(owner, ledger), {
       checkpoints: note === null ? [] : [note],
-      // If the ledger was lost while no worker ran, no checkpoint was signed after the stored one.
+      // A late tail is only noticed if a checkpoint is stored: the database may have been lost while no worker ran,
+      // and then nothing after that checkpoint was signed.
       lateTail: note === null ? 'refused' : 'noticed',
     })
     yield { ledger, storedSize: storedSizes.get(ledger) ?? null, report }

@@ -15,8 +15,8 @@ export type EnqueueAuditsDeps = {
 }
 
 /**
- * Makes a job for each requested audit, in the transaction that marks the request. The API's login can't make jobs,
- * so it writes requests to a table, one audit for each ledger. Returns whether to call again at once.
+ * Makes a job for each requested audit, in the transaction that marks the request. The API's login can't make jobs.
+ * It writes requests to a table, at most one for each ledger. Returns whether to call again at once.
  */
 export async function enqueueAudits(deps: EnqueueAuditsDeps): Promise<boolean> {
   const enqueued = await withPooledTransaction(deps.pool, async (client) => {

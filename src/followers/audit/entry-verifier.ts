@@ -12,7 +12,7 @@ export class EntryVerifier {
   #keys = ''
   #cpuMs = 0
 
-  /** Verifies a range. `keys`: published keys of the database. A thread is restarted when they change. */
+  /** Verifies a range. `keys`: published keys of the database. When the keys change, the thread is restarted. */
   async run(task: RangeTask, keys: readonly AuditedServerKey[]): Promise<RangeResult> {
     const hints = keys.filter((key) => key.use === 'envelope').map(keyHint)
     const known = JSON.stringify(hints)
@@ -29,7 +29,7 @@ export class EntryVerifier {
     }
   }
 
-  /** CPU time of all verification so far, in any of the threads. */
+  /** CPU time that verification has used so far, in all threads. */
   get cpuMs(): number {
     return this.#cpuMs
   }

@@ -42,22 +42,22 @@ export type FollowEntriesDeps = FaultDeps & {
   readonly cursorMac: CursorMac
   readonly verifier: EntryVerifier
   /**
-   * Gets the verified entries on which a gated record's next step depends, so that the step need not read or verify
-   * them again.
+   * Receives those verified entries on which the next step of a gated record depends, so that the step need not read
+   * or verify them again.
    */
   readonly envelopeKeys: Pick<EnvelopeKeys, 'known'>
   /** Ledgers that could not be read or verified, for a reason other than a fault. */
   readonly pausedLedgers: PausedLedgers
   readonly observeEntries?: (entries: number) => void
-  /** Called when a ledger's verified size has risen: what waited for it can go on. */
+  /** Called when a ledger's verified size has risen, because work that waited for it can continue. */
   readonly verifiedSizeRose?: () => void
 }
 
 /**
- * Verifies new entries together with the rows derived from them, of as many ledgers as the round's time allows.
- * Returns whether to call again at once.
+ * Verifies new entries together with the rows derived from them; it handles as many ledgers as the round's time
+ * allows. Returns whether to call again at once.
  *
- * An entry that was appended with a stolen API login is found here, seconds later. A change behind the cursor is
+ * An entry that was appended with a stolen API login is found here, within seconds. A change before the cursor is
  * found by the next audit.
  */
 export async function followEntries(deps: FollowEntriesDeps): Promise<boolean> {
@@ -72,15 +72,15 @@ export type FollowUrgentDeps = FollowEntriesDeps & {
 }
 
 /**
- * Does the same for ledgers with a waiting settlement. It has its own verifier, so that it does not wait for a round
- * of the others.
+ * Like followEntries, for ledgers with a waiting settlement. It has its own verifier, so that it does not wait for a
+ * round of the other ledgers.
  */
 export async function followUrgent(deps: FollowUrgentDeps): Promise<boolean> {
   const awaited = deps.urgentLedgers.take()
   if (awaited.length === 0) return false
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND, awaited)
   await followLedgers({ ...deps, verifier: deps.urgentVerifier }, ledgers)
-  // Callers that still wait add their ledger again.
+  // Never call again at once, because callers that still wait add their ledger again.
   return false
 }
 
@@ -95,7 +95,7 @@ async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uuid[]):
       more = (await followLedger(deps, ledgerId, endsAt)) || more
       deps.pausedLedgers.resume(ledger)
     } catch (error) {
-      // Another worker has verified it meanwhile.
+      // Another worker has verified the ledger meanwhile.
       if (classifyFailure(error as Error).kind === 'deadlock') continue
       deps.pausedLedgers.pause(ledger)
       deps.log.error({ err: error, ledger }, 'the entries of the ledger could not be verified')
@@ -105,8 +105,8 @@ async function followLedgers(deps: FollowEntriesDeps, ledgers: readonly Uuid[]):
 }
 
 /**
- * Verifies a ledger's new entries. A range with a bad entry is verified again in smaller ranges, down to one entry.
- * The fault is then that entry's, and all before it are verified.
+ * Verifies a ledger's new entries. If a range has a bad entry, the range is verified again in smaller ranges, down to
+ * one entry. The fault is then that of the one entry, and all entries before it are verified.
  */
 async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: number): Promise<boolean> {
   let entries = ENTRY_FOLLOWER_ENTRIES_PER_RANGE
@@ -128,14 +128,14 @@ async function followLedger(deps: FollowEntriesDeps, ledgerId: Uuid, endsAt: num
 }
 
 type RangeResult = {
-  /** Position after the last verified entry; null: none was ever verified. */
+  /** Position after the last verified entry; null: no entry was ever verified. */
   readonly cursor: CursorPosition | null
   readonly failure: ProofError | null
   readonly more: boolean
   readonly entries: number
 }
 
-/** Verifies at most `entriesMax` entries from the cursor on. May end early at `endsAt`. */
+/** Verifies at most `entriesMax` entries from the cursor on. May stop earlier, at `endsAt`. */
 async function verifyRange(
   deps: FollowEntriesDeps,
   ledgerId: Uuid,
@@ -188,9 +188,9 @@ async function readRange(
 }
 
 /**
- * Reads the agents' keys before the cursor. They must have the digest that the cursor was written with. Otherwise the
- * database's owner could remove an agent's key; with that key stored, an entry signed by the server alone is refused.
- * Throws ProofError.
+ * Reads the agents' keys that were registered before the cursor. Throws ProofError unless they have the digest that
+ * the cursor was written with. Without this check the database's owner could remove an agent's key, and the server
+ * could then sign entries for that agent alone.
  */
 async function agentKeysBefore(
   client: pg.ClientBase,
@@ -224,8 +224,8 @@ const KINDS_OF_CONTINUATION: ReadonlySet<string> = new Set<EntryKind>([
 const RANGE_END = Symbol('the end of a range')
 
 /**
- * Yields verified entries, in order. Throws ProofError at the first refused one. Few are read at a time: a round that
- * ends early would read again what it had read ahead.
+ * Yields verified entries, in order. Throws ProofError at the first refused entry. Few entries are read at a time,
+ * because a round that ends early would have to read its remaining entries again.
  */
 async function* verifiedSteps(
   { verifier, envelopeKeys: { known } }: FollowEntriesDeps,
@@ -247,7 +247,7 @@ async function* verifiedSteps(
       const { packed, failure } = await verifier.run({ lines, rows }, keys)
       yield* unpackSteps(packed)
       if (failure) throw new ProofError(failure.code, failure.detail)
-      // By now their position in the chain is verified too.
+      // Added only now, because now the entries' position in the chain is verified too.
       for (const { leaf, envelope } of open) known.addSigned(toHex(leaf), envelope, null)
       open = []
       yield RANGE_END
@@ -255,7 +255,7 @@ async function* verifiedSteps(
   }
 }
 
-/** Throws ProofError unless all entries were there and the chain head agrees with the last one. */
+/** Throws ProofError unless all entries were present and the chain head agrees with the last entry. */
 function verifyEnd(head: AuditedLedger, cursor: CursorPosition | null, end: number): void {
   const next = cursor?.nextSeq ?? 0
   if (next > end) throw contradiction(`chain_heads.size is ${head.size}, but ${next} entries were verified`)
@@ -266,7 +266,7 @@ function verifyEnd(head: AuditedLedger, cursor: CursorPosition | null, end: numb
     throw contradiction('chain_heads.envelope_kid is not the current key')
 }
 
-/** Reads the cursor and checks its MAC. null: the ledger is verified from its first entry. */
+/** Reads the cursor and checks its MAC. Returns null if the ledger must be verified from its first entry. */
 async function findAuthenticCursor(
   { cursorMac, log }: FollowEntriesDeps,
   client: pg.ClientBase,

@@ -28,15 +28,15 @@ export type AuditDeps = FaultDeps & {
 
 /**
  * - `failed`: the ledger could not be read.
- * - `interrupted`: the worker stopped; another worker starts again.
+ * - `interrupted`: the worker stopped; another worker starts the audit again.
  */
 export const AUDIT_RESULTS = ['good', 'bad', 'failed', 'interrupted'] as const
 export type AuditResult = (typeof AUDIT_RESULTS)[number]
 
 /**
- * Verifies one ledger like `tallystick verify --database`, and stores the result. It does not depend on earlier
- * attempts: after a crash it starts again. Throws if the ledger could not be read; the reason is stored, and the job
- * is retried.
+ * Verifies one ledger like `tallystick verify --database`, and stores the result. The audit does not depend on
+ * earlier attempts: after a crash it starts from the beginning. If the ledger could not be read, the reason is
+ * stored, this function throws, and the job is retried.
  */
 export async function runAudit(
   deps: AuditDeps,
@@ -49,7 +49,7 @@ export async function runAudit(
   try {
     result = await verifyAndStore(deps, audit, job.signal)
   } catch (error) {
-    // The database may be the cause.
+    // Ignored if it fails, because the database may be the cause of the first error.
     await setAuditError(deps.pool, audit, toAuditError(error)).catch(() => {})
     throw error
   } finally {
@@ -66,7 +66,8 @@ async function verifyAndStore(deps: AuditDeps, audit: AuditKey, signal: AbortSig
     AbortSignal.any([deps.stopping, signal]),
     Database.of(deps.database).archive,
   )
-  // An interruption must not use up the job's retries during a rolling upgrade.
+  // An interrupted audit gets a new job, because interruptions during a rolling upgrade must not use up the job's
+  // retries.
   if (report === null) {
     await requeueAudit(deps.pool, audit)
     return 'interrupted'
@@ -78,7 +79,10 @@ async function verifyAndStore(deps: AuditDeps, audit: AuditKey, signal: AbortSig
   return report.ok ? 'good' : 'bad'
 }
 
-/** A thread opens its own connection, and can only be passed plain values. */
+/**
+ * Converts the database to plain values: the thread opens its own connection, and only plain values can be passed to
+ * it.
+ */
 function plainly(database: DatabaseOrUrl): Pick<AuditTask, 'url' | 'options'> {
   const { url, options } = Database.of(database)
   return { url, options }

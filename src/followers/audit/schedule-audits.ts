@@ -10,7 +10,10 @@ export type ScheduleAuditsDeps = {
   readonly now: () => number
 }
 
-/** Requests due daily audits and returns their number. If there are too many, the rest follows next time. */
+/**
+ * Requests the daily audits that are due, and returns their number. If too many are due, the next call requests the
+ * rest.
+ */
 export async function scheduleAudits({ pool, entropy, now }: ScheduleAuditsDeps): Promise<number> {
   const ledgers = await listAuditsDue(pool, AUDITS_PER_SCHEDULE_MAX)
   for (const ledgerId of ledgers) await requestAudit(pool, ledgerId, entropy.uuidv7(now()), null)

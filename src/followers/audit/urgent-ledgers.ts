@@ -1,7 +1,7 @@
 import type { Uuid } from '../../proof/ids.ts'
 
 /**
- * Ledgers with a settlement that waits for verification. The follower verifies them at once, and the others
+ * Ledgers with a settlement that waits for verification. The follower verifies these at once, and all other ledgers
  * round-robin.
  */
 export class UrgentLedgers {

@@ -21,8 +21,8 @@ export type AuditMessage =
   | ContentRequest
 
 /**
- * Runs an audit in a thread. Returns the report; null if `signal` aborted it. Throws if the ledger could not be read,
- * which is no finding.
+ * Runs an audit in a thread. Returns the report, or null if `signal` aborted the audit. Throws if the ledger could
+ * not be read; that is not a finding about the ledger.
  */
 export function verifyInThread(
   task: AuditTask,

@@ -9,13 +9,13 @@ import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { StoredCheckpoint, StoredCheckpoints } from './stored-checkpoints.ts'
 
-/** A ledger that does not extend its stored checkpoint. Most often it is an older backup of itself. */
+/** A ledger that does not extend its stored checkpoint. In most cases the database is an older backup. */
 export type Contradiction = StoredCheckpoint & {
   /** null: the ledger is missing. */
   readonly found: ContradictionRow['current']
-  /** True if its chain has a `ledger-restored` entry, signed by us, that names exactly this checkpoint. */
+  /** True if the ledger's chain has a `ledger-restored` entry that we signed and that names exactly this checkpoint. */
   readonly isAcknowledged: boolean
-  /** Seq of an entry that claims to be such an acknowledgement and is not; null: none. */
+  /** Seq of an entry that claims to acknowledge this and does not; null: no such entry. */
   readonly refusedSeq: number | null
 }
 
@@ -37,7 +37,7 @@ function describe(size: number, found: Contradiction['found']): string {
     : `its first ${size} entries differ from before`
 }
 
-/** Returns those of `checkpoints` that their ledgers contradict. */
+/** Returns those checkpoints that their ledgers contradict. */
 export async function listContradictions(
   db: Db,
   checkpoints: readonly StoredCheckpoint[],
@@ -60,9 +60,9 @@ export async function listContradictions(
 }
 
 /**
- * Returns the newest stored note of the ledger, which the ledger must extend. null: there is none, or the operator
- * has acknowledged that the ledger does not extend it. Such a note stays the newest until the next checkpoint is
- * published.
+ * Returns the newest stored note of the ledger, which the ledger must extend. Returns null if no note is stored, or
+ * if the operator has acknowledged that the ledger does not extend it. An acknowledged note stays the newest until
+ * the next checkpoint is published.
  */
 export async function findBindingNote(
   db: Db,
@@ -80,8 +80,9 @@ export async function findBindingNote(
 type SignedHead = { size: number; chain: string }
 
 /**
- * Verifies an acknowledgement. The API's login can make the row and the entry, but not the signature. An attacker
- * could also insert an older acknowledgement again, so it must match this checkpoint and position.
+ * Verifies an acknowledgement. The API's login can make the row and the entry, but not the signature. The
+ * acknowledgement must match this checkpoint and position, because an attacker could insert an older acknowledgement
+ * again.
  */
 function acknowledges(
   { seq, entry, chainBefore }: NonNullable<ContradictionRow['restored']>,

@@ -3,10 +3,11 @@ import { HASH_BYTES, type Sha256 } from '../../proof/crypto.ts'
 import { extendFrontier, type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../../proof/tree/merkle.ts'
 
 /**
- * Extends `frontier` in place by new leaves, and returns the additions to the stored hash tiles: every complete tile
- * of leaves, and above it each hash as its subtree completes.
+ * Adds new leaves to `frontier` in place. Returns the additions to the stored hash tiles: every complete tile of
+ * leaves, and in the tiles above it each hash whose subtree is now complete.
  *
- * `leaves`: 32 bytes each, from the first leaf of the frontier's last tile on, so that this tile can be stored whole.
+ * `leaves`: 32 bytes each, starting with the first leaf of the frontier's last tile, so that this tile can be stored
+ * whole.
  */
 export function growTree(sha256: Sha256, frontier: Frontier, leaves: Buffer): TileGrowth[] {
   const start = frontier.size - (frontier.size % TILE_HASHES)

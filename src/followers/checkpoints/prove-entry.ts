@@ -26,25 +26,25 @@ const { sha256 } = nativeProviders
 type ProveDeps = { readonly readPool: Db; readonly checkpoints: SignedCheckpoints }
 
 type ProofOptions = {
-  /** Size of a published checkpoint; null: the newest. */
+  /** Size of a published checkpoint; null: the newest checkpoint. */
   readonly size: number | null
-  /** The newest checkpoint with this many witness cosignatures; null: cosignatures do not matter. */
+  /** Uses the newest checkpoint with at least this many witness cosignatures. null: cosignatures do not matter. */
   readonly cosignatures: number | null
 }
 type RecordProofOptions = ProofOptions & {
   readonly recordId: Uuid
-  /** Which entry of the record; null: the first. */
+  /** Seq of the record's entry to prove; null: the first entry. */
   readonly seq: number | null
-  /** Only records of this agent are visible; null: all. */
+  /** Agent of the caller, if the caller may see only this agent's records; null: the caller may see all records. */
   readonly ownAgent: Uuid | null
 }
 
-/** docs/formats/proofs.md. */
+/** A proof as docs/formats/proofs.md defines it. */
 export type EntryProof = Awaited<ReturnType<typeof proveRow>> & {
   readonly item?: Awaited<ReturnType<typeof proveItem>>
 }
 
-/** Proves an entry. null: the ledger has no such entry. Throws ApiError `checkpoint_pending`. */
+/** Proves an entry. Returns null if the ledger has no such entry. Throws ApiError `checkpoint_pending`. */
 export async function proveEntry(
   deps: ProveDeps,
   ledgerId: Uuid,
@@ -55,7 +55,10 @@ export async function proveEntry(
   return row && proveRow(deps, ledgerId, row, wanted)
 }
 
-/** Proves an entry of a record, with the record's position in its batch. null: nothing that this caller may see. */
+/**
+ * Proves an entry of a record, and the record's position in its batch. Returns null if there is nothing that this
+ * caller may see.
+ */
 export async function proveRecord(
   deps: ProveDeps,
   ledgerId: Uuid,
@@ -65,7 +68,8 @@ export async function proveRecord(
   if (!row || !isVisible(row, wanted.ownAgent)) return null
   const proof = await proveRow(deps, ledgerId, row, wanted)
   if (!isOfBatch(wanted.recordId) || row.seq !== row.firstSeq) return proof
-  // After proveRow, not in parallel: hashing 2,000 items would be wasted if the checkpoint is pending.
+  // Runs after proveRow and not in parallel, because hashing 2,000 items would be wasted if the checkpoint is
+  // pending.
   return { ...proof, item: await proveItem(deps.readPool, ledgerId, row, indexOfRecordId(wanted.recordId)) }
 }
 
@@ -76,7 +80,7 @@ async function proveRow(
   wanted: ProofOptions,
 ) {
   const index = row.seq
-  // A registered statement is signed by its issuer, whose key is not ours.
+  // A registered statement has no kid of ours, because its issuer signs it.
   const kid = row.kind === STATEMENT ? null : toHex(parseEnvelope(row.envelope).kid)
   const registration = row.signer && (await findRegistration(readPool, ledgerId, kid!))
   const signer = registration ? toHex(parseEnvelope(registration.envelope).kid) : kid
@@ -85,7 +89,7 @@ async function proveRow(
     listEnvelopeKeys(readPool),
     getCheckpoint(checkpoints, ledgerId, index, wanted),
   ])
-  // The leaf is computed, not read: the proof is about the envelope in the answer.
+  // The leaf hash is computed from the envelope in the answer, not read, because the proof is about that envelope.
   const path = await proveInclusion(readPool, ledgerId, leafHash(sha256, row.envelope), index, note)
   return {
     ledger,
@@ -133,12 +137,15 @@ async function getCheckpoint(
     : cosignaturesPending(cosignatures)
 }
 
-/** The error for a checkpoint that will exist soon. */
+/** Returns the error for a checkpoint that will exist soon. */
 export function checkpointPending(detail: string): ApiError {
   return new ApiError('checkpoint_pending', detail, { retryable: true, retryAfterMs: 1000 })
 }
 
-/** The error for missing cosignatures. They may never come: so many witnesses may not be configured. */
+/**
+ * Returns the error for missing cosignatures. They may never come, because the caller may request more than there are
+ * witnesses.
+ */
 export function cosignaturesPending(min: number): ApiError {
   return checkpointPending(`no checkpoint that covers it has ${min} cosignatures yet`)
 }

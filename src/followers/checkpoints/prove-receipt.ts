@@ -59,7 +59,7 @@ export async function consistencyReceipt(
 
 /**
  * Verifies the tree head's signature, because others can write to the database that contains the note. An invalid
- * signature must not leave as a receipt.
+ * signature must not be sent out in a receipt.
  */
 function signedHead(note: string, issuer: string, { key, kid }: ServerKey) {
   const { origin, size, root } = parseCheckpoint(note).checkpoint

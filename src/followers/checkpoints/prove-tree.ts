@@ -18,14 +18,17 @@ import {
 import { nativeProviders } from '../../signing/native.ts'
 
 /*
- * Builds Merkle paths from the stored tiles, which are not trusted. A login that may write to the table could make
- * this server issue proofs that fail elsewhere, which would look like tampering with the ledger. Each path is
- * therefore verified against the root of a signed checkpoint first. A failure is thrown and logged as our fault.
+ * Builds Merkle paths from the stored tiles, which are not trusted. An attacker whose login may write to the table
+ * could make this server issue proofs that fail at the verifier, which would look like tampering with the ledger.
+ * Each path is therefore verified against the root of a signed checkpoint first. If it fails, the error is thrown and
+ * logged as our fault.
  */
 
 const { sha256 } = nativeProviders
 
-/** Returns the inclusion path of the leaf at `index` in the tree of `note`, a checkpoint that covers it. */
+/**
+ * Returns the inclusion path of the leaf at `index` in the tree of `note`. `note`: a checkpoint that covers the leaf.
+ */
 export async function proveInclusion(
   db: Db,
   ledgerId: Uuid,
@@ -41,8 +44,9 @@ export async function proveInclusion(
 }
 
 /**
- * Returns the consistency proof between any two sizes. `note`: a checkpoint of at least `size2` entries. If it is
- * larger, nobody signed a root of `size2`; then the computed root is first proved against the checkpoint.
+ * Returns the consistency proof between any two sizes. `note`: a checkpoint of at least `size2` entries. If the
+ * checkpoint is larger, nobody has signed a root of `size2`, so the computed root is first proved against the
+ * checkpoint.
  */
 export async function proveConsistency(
   db: Db,
@@ -64,7 +68,7 @@ export async function proveConsistency(
   return path
 }
 
-/** Returns the first `count` hashes of a tile in the tree of `note`, which MUST cover them. */
+/** Returns the first `count` hashes of a tile in the tree of `note`. `note` MUST cover these hashes. */
 export async function proveTile(
   db: Db,
   ledgerId: Uuid,
@@ -87,9 +91,9 @@ export async function proveTile(
 const wholeTree = (size: number): LeafRange => ({ start: 0, end: size })
 
 /**
- * Reads slices with at most two queries: complete tiles, and the leaves of the last tile, which is stored only when
- * complete. The last tile may be complete by now. All tiles before it were complete at `size`, which is a
- * checkpoint's.
+ * Reads slices with at most two queries: one for stored tiles, one for the leaves of the last tile. `size`: the size
+ * of a checkpoint. At that size all tiles before the last were complete, and only complete tiles are stored. The last
+ * tile may have become complete since.
  */
 async function readSlices(
   db: Db,

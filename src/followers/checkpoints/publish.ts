@@ -65,7 +65,8 @@ export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
  * the head. Returns whether there is more to do.
  *
  * The note is stored outside Postgres before anybody can see it. So a restored backup cannot undo a published
- * checkpoint unnoticed. After a crash in between, the stored note covers committed entries.
+ * checkpoint unnoticed. If the worker crashes before the note is also in Postgres, the note outside covers only
+ * committed entries.
  */
 async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boolean> {
   let published = false
@@ -108,7 +109,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
 
 /**
  * Verifies a note with the verifier's function before it is stored, because later checkpoints and receipts depend on
- * it. Throws what verifyCheckpoint throws, and an Error for an unsigned tree head.
+ * it. Throws the errors of verifyCheckpoint, and an Error for an unsigned tree head.
  */
 function verifyNote(
   note: string,
@@ -124,8 +125,9 @@ function verifyNote(
 }
 
 /**
- * Throws if the stored tree differs from the last signed one. Otherwise a login that can write to the table could
- * make this worker sign a wrong root. At sizes between two checkpoints nothing is signed.
+ * Throws if the stored tree differs from the last signed tree. Without this check an attacker whose login can write
+ * to the table could make this worker sign a wrong root. At sizes between two checkpoints there is no signature to
+ * check.
  */
 async function checkStoredTree(
   db: pg.ClientBase,
@@ -140,8 +142,8 @@ async function checkStoredTree(
 }
 
 /**
- * Throws ContradictionError if the ledger does not extend its stored checkpoint. Returns true if it need not, because
- * the operator has acknowledged exactly that.
+ * Throws ContradictionError if the ledger does not extend its stored checkpoint. Returns true if the ledger does not
+ * extend it and the operator has acknowledged exactly that.
  */
 async function checkStored(
   storedCheckpoints: StoredCheckpoints,

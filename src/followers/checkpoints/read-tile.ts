@@ -11,14 +11,14 @@ import { splitHashes } from '../../proof/tree/tree-ranges.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { proveTile } from './prove-tree.ts'
 
-/** Length prefix of each entry in a bundle. */
+/** Bytes of the length prefix before each entry in a bundle. */
 const LENGTH_BYTES = 2
 
 /**
- * Returns a file of C2SP tlog-tiles, proved in the tree of `note`, which MUST cover it.
+ * Returns a file of C2SP tlog-tiles, proved in the tree of `note`. `note` MUST cover the file's entries.
  *
  * The file has hashes of 32 bytes, or entries with length prefixes, at most 8 MiB (TILE_HASHES envelopes of
- * ENVELOPE_BYTES_MAX). Throws ApiError `integrity_fault` if the stored tile differs.
+ * ENVELOPE_BYTES_MAX). Throws ApiError `integrity_fault` if the stored tile differs from the signed tree.
  */
 export async function readTile(
   pool: Db,

@@ -12,14 +12,15 @@ type Deps = {
 }
 
 /**
- * - `closed`: the ledger is closed until an operator acknowledges it.
+ * - `closed`: the ledger does not extend its checkpoint, so it is closed until an operator acknowledges that.
  * - `gone`: the ledger is missing, so nothing can be closed.
  */
 type Finding = 'closed' | 'gone'
 
 /**
- * Compares checkpoints stored outside Postgres with the chains, and closes a ledger that does not extend its own.
- * Otherwise work would go on upon an older backup, and entries acknowledged since would be lost silently.
+ * Compares checkpoints stored outside Postgres with the chains, and closes a ledger that does not extend its own
+ * checkpoint. Otherwise agents would continue on an older backup, and later entries that were already acknowledged
+ * would be lost silently.
  */
 export class RestoredLedgers {
   readonly #deps: Deps
@@ -36,8 +37,8 @@ export class RestoredLedgers {
   }
 
   /**
-   * Checks some ledgers. A backup is of the whole database, so if one ledger is older, all are checked. Returns
-   * false: there is never more to do at once.
+   * Checks some ledgers. If one of them is older than its checkpoint, all ledgers are checked, because a backup
+   * contains the whole database. Returns false: there is never more to do at once.
    */
   async step(): Promise<boolean> {
     const found = await this.#check(
@@ -47,7 +48,7 @@ export class RestoredLedgers {
     return false
   }
 
-  /** Checks all ledgers. Call it before anything is published, and before a server of the same process listens. */
+  /** Checks all ledgers. Call it before anything is published, and before a server in the same process listens. */
   async checkAll(): Promise<void> {
     const all = this.#deps.storedCheckpoints.all
     for (let at = 0; at < all.length; at += RESTORED_PER_QUERY) {
@@ -70,8 +71,8 @@ export class RestoredLedgers {
 
   /**
    * Returns unacknowledged contradictions. Another worker that shares the folder may have stored a later checkpoint,
-   * which was acknowledged or which the ledger extends. So the file decides, not the cache; if it is unreadable, the
-   * cached one does.
+   * which was acknowledged or which the ledger extends. So the checkpoint is read from the file again. If the file is
+   * unreadable, the cached checkpoint is used.
    */
   async #listUnacknowledged(checkpoints: readonly StoredCheckpoint[]): Promise<Contradiction[]> {
     const { pool } = this.#deps

@@ -16,8 +16,8 @@ import { SIGNED_CHECKPOINTS_MAX } from '../limits.ts'
 const { sha256, verifySignature } = nativeProviders
 
 /**
- * Reads a ledger's checkpoints and verifies each under the note key. Others can write to the database, and an
- * unsigned note would look like a fault of the ledger. Throws `integrity_fault` for one.
+ * Reads a ledger's checkpoints and verifies each with the note key. Others can write to the database, and an unsigned
+ * note would look like a fault of the ledger. Throws `integrity_fault` for a note that does not verify.
  */
 export class SignedCheckpoints {
   readonly #pool: Db
@@ -31,27 +31,27 @@ export class SignedCheckpoints {
     this.#verified = verified
   }
 
-  /** Returns a reader of another database that shares the cache. */
+  /** Returns a reader that reads from another database and shares this cache. */
   on(pool: Db): SignedCheckpoints {
     return new SignedCheckpoints(pool, this.#noteKey, this.#verified)
   }
 
-  /** Returns the newest note; null: none. */
+  /** Returns the newest note; null: the ledger has no checkpoint. */
   async newest(ledgerId: Uuid): Promise<string | null> {
     return this.#verify(ledgerId, await findCheckpoint(this.#pool, ledgerId, Number.MAX_SAFE_INTEGER))
   }
 
-  /** Returns the newest note with so many cosignatures; null: none. */
+  /** Returns the newest note with at least this many cosignatures; null: no such note. */
   async cosigned(ledgerId: Uuid, cosignaturesMin: number): Promise<string | null> {
     return this.#verify(ledgerId, await findCosignedCheckpoint(this.#pool, ledgerId, cosignaturesMin))
   }
 
-  /** Returns the note of exactly this size; null: none. */
+  /** Returns the note of exactly this size; null: no such note. */
   async ofSize(ledgerId: Uuid, size: number): Promise<string | null> {
     return this.#verify(ledgerId, await findCheckpointOfSize(this.#pool, ledgerId, size))
   }
 
-  /** Returns the smallest checkpoint of at least `sizeMin` entries; null: none. */
+  /** Returns the smallest checkpoint of at least `sizeMin` entries; null: no such checkpoint. */
   async covering(ledgerId: Uuid, sizeMin: number): Promise<CheckpointRow | null> {
     const row = await findCheckpointCovering(this.#pool, ledgerId, sizeMin)
     this.#verify(ledgerId, row?.note ?? null)

@@ -16,23 +16,24 @@ export type StoredCheckpoint = {
 type CheckpointLog = { error(details: object, message: string): void }
 
 /**
- * Stores each ledger's newest checkpoint in a file outside Postgres. A restored backup reverts the table together
+ * Stores each ledger's newest checkpoint in a file outside Postgres. Restoring a backup reverts the table together
  * with the chain, but not these files.
  *
- * Several workers may share the folder. Each caches what it has written or read, but the file decides.
+ * Several workers may share the folder. Each worker caches the checkpoints that it has written or read. If file and
+ * cache differ, the file is right.
  */
 export class StoredCheckpoints {
   readonly #dir: string
-  /** In the order of their writing, newest last. */
+  /** Ordered by the time of writing, newest last. */
   readonly #newest = new Map<string, Checkpoint>()
-  /** Ledgers that `nextToCheck` has yet to return before it starts over. */
+  /** Ledgers that `nextToCheck` will return before it starts again with all. */
   #remaining: string[] = []
 
   constructor(dir: string) {
     this.#dir = dir
   }
 
-  /** Reads all files. An unreadable one is logged, and its ledger gets no checkpoint until it is readable. */
+  /** Reads all files. An unreadable file is logged, and its ledger gets no checkpoint until the file is readable. */
   async load(log: CheckpointLog): Promise<void> {
     const names = await readdir(this.#dir).catch(onlyMissing([]))
     for (const name of names) {
@@ -46,7 +47,7 @@ export class StoredCheckpoints {
     return [...this.#newest].map(toStored)
   }
 
-  /** Returns the `newest` most recently written, and `others` of all, round-robin. */
+  /** Returns the `newest` most recently written checkpoints, and `others` of all, round-robin. */
   nextToCheck(newest: number, others: number): StoredCheckpoint[] {
     if (this.#remaining.length === 0) this.#remaining = [...this.#newest.keys()]
     const ledgers = new Set([...this.#newest.keys()].slice(-newest))
@@ -56,7 +57,7 @@ export class StoredCheckpoints {
 
   /**
    * Returns a ledger's newest checkpoint from its file, because another worker may have written it. If the file is
-   * gone, returns the cached one; null: none.
+   * missing, returns the cached checkpoint, or null if none is cached.
    */
   async find(ledger: string): Promise<Checkpoint | null> {
     const known = this.#newest.get(ledger) ?? null
@@ -67,12 +68,12 @@ export class StoredCheckpoints {
     return checkpoint
   }
 
-  /** Returns the newest note; null: none. */
+  /** Returns the newest note; null: no file. */
   async findNote(ledger: string): Promise<string | null> {
     return readFile(this.#pathOf(ledger), 'utf8').catch(onlyMissing(null))
   }
 
-  /** Writes a file like `store` does, and removes it. Throws file system errors. */
+  /** Writes and removes a file in the way that `store` writes. Throws file system errors. */
   async tryToWrite(): Promise<void> {
     const path = join(this.#dir, `trial-${randomUUID()}`)
     await this.#write(path, '')
@@ -87,8 +88,8 @@ export class StoredCheckpoints {
   }
 
   /**
-   * Copies the newest note to a file that no later note replaces: evidence of the ledger's state before it goes on as
-   * another. The name depends on the content, so repeating it is harmless.
+   * Copies the newest note to a file that no later note replaces. The copy is evidence of the ledger's state before
+   * the ledger continues from an older one. The name depends on the content, so repeating the call is harmless.
    */
   async setAside(ledger: string): Promise<void> {
     const note = await readFile(this.#pathOf(ledger), 'utf8')

@@ -35,9 +35,9 @@ import { verifyErasure } from './verify-erasure.ts'
 export type ErasureDeps = {
   readonly pool: pg.Pool
   readonly masterKey: MasterKey
-  /** Erasures that could not be carried out: their entry does not order them, or something prevents it. */
+  /** Erasures that could not be carried out: the entry does not order the erasure, or another cause prevents it. */
   readonly refusedErasures: RefusedItems
-  /** Erasures of archived documents that the archive did not return. */
+  /** Erasures of archived documents that the archive did not return yet. */
   readonly waitingErasures: RefusedItems
   readonly observeErasure?: (documents: number) => void
   readonly log: {
@@ -47,11 +47,12 @@ export type ErasureDeps = {
 }
 
 /**
- * Makes rounds that remove erased documents of all ledgers, page by page. Each returns whether there are more pages.
+ * Makes rounds that remove erased documents of all ledgers, page by page. Each round returns whether there are more
+ * pages.
  *
- * Many erasures of a ledger are carried out in one transaction, after which they are no longer pending. So a killed
- * worker's work is continued, and two workers do no harm. A refused erasure stays pending and does not stop the
- * others.
+ * Many erasures of a ledger are carried out in one transaction. After it they are no longer pending. So another
+ * worker continues the work of a killed worker, and two workers at once do no harm. A refused erasure stays pending
+ * and does not stop the others.
  */
 export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   let last: PendingErasure | null = null
@@ -75,7 +76,10 @@ export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   }
 }
 
-/** Groups erasures into calls: each of one ledger and of few chunks, because their content is in memory meanwhile. */
+/**
+ * Groups erasures into calls. A call has erasures of one ledger and of few chunks, because the content of the chunks
+ * is in memory meanwhile.
+ */
 function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
   const calls: PendingErasure[][] = []
   const chunks = new Set<Uuid>()
@@ -98,7 +102,8 @@ function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
 
 /**
  * Carries out one call. If an erasure is refused, or the archive has lost its document, the call is halved until that
- * erasure is found. If the archive is unreachable it is not halved: each half would wait for it again.
+ * erasure is found. If the archive is unreachable the call is not halved, because each half would wait for the
+ * archive again.
  */
 async function carryOut(
   deps: ErasureDeps,
@@ -118,7 +123,7 @@ async function carryOut(
   } catch (error) {
     if (isUnavailable(error as Error)) throw error
     if (isAway(error)) {
-      // The content of other chunks is in Postgres and needs no archive.
+      // Only these erasures wait. The content of other chunks is in Postgres and needs no archive.
       const waiting = await listWaitingForArchive(deps.pool, first.ledgerId, erasures)
       wait(deps, [...waiting], error)
       const others = erasures.filter((erasure) => !waiting.has(erasure))
@@ -131,13 +136,16 @@ async function carryOut(
       return
     }
     if (error instanceof ArchiveFault) return wait(deps, erasures, error)
-    // Logged once: a login that can make such rows could otherwise fill the log.
+    // Logged only once, because an attacker whose login can make such rows could otherwise fill the log.
     const details = { err: error, ledger, seq: first.seq, document: first.document }
     if (deps.refusedErasures.refuse(nameOf(first))) deps.log.error(details, 'an erasure is refused')
   }
 }
 
-/** Marks erasures as waiting for the archive. Nobody forged them, so they do not count as refused. Logged once. */
+/**
+ * Marks erasures as waiting for the archive, and logs each only once. They do not count as refused, because nobody
+ * forged them.
+ */
 function wait(
   { waitingErasures, log }: ErasureDeps,
   erasures: readonly PendingErasure[],
@@ -151,7 +159,7 @@ function wait(
 }
 
 /**
- * Verifies the entries, which MUST be of one ledger, and removes the documents. Returns the number of removed
+ * Verifies the entries and removes their documents. All entries MUST be of one ledger. Returns the number of removed
  * documents.
  */
 export async function eraseAll(
@@ -171,7 +179,8 @@ export async function eraseAll(
       )
     }
     try {
-      // One transaction: once its key is destroyed, nothing is left of a document that is only in the archive.
+      // One transaction for keys and rows: once its key is destroyed, a document that is only in the archive can't be
+      // read any more.
       return await withPooledTransaction(pool, async (client) => {
         await destroyDocumentKeys(client, masterKey, ledgerId, erasures)
         return eraseDocuments(client, ledgerId, erasures, chunks)

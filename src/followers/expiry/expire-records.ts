@@ -29,12 +29,12 @@ export type ExpireDeps = Clocks & {
 }
 
 /**
- * Makes rounds that expire records whose deadline passed without a delivery, of all ledgers, page by page. Each
+ * Makes rounds that expire records of all ledgers whose deadline passed without a delivery, page by page. Each round
  * returns whether there are more pages.
  *
- * The database's clock decides what is overdue, and again when the entry is appended; this machine's clock has to
- * agree. An expired record is no longer overdue, so a killed worker's work is continued, and of two workers the
- * second changes nothing.
+ * The database's clock decides what is overdue, and decides again when the entry is appended; this machine's clock
+ * has to agree. An expired record is no longer overdue. So another worker continues the work of a killed worker, and
+ * if two workers expire the same record, the second changes nothing.
  */
 export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
   let last: OverdueRecord | null = null
@@ -69,14 +69,14 @@ async function expire(deps: ExpireDeps, due: readonly GatedRecordKey[]): Promise
 }
 
 /**
- * Returns true if the record may expire now. Like a verdict, an expiry is signed without a request, so it needs
+ * Returns true if the record may expire now. An expiry is signed without a request, like a verdict. So it needs
  * entries that the follower has verified.
  */
 function isOpen({ state, closed, isFaulty, isVerified }: GatedCase): boolean {
   return closed === null && !isFaulty && isVerified && (state === 'CREATED' || state === 'ACTIVE')
 }
 
-/** Returns true if the deadline has passed. signExpiry compares the deadline with the signed one. */
+/** Returns true if the deadline in the row has passed. signExpiry later compares this deadline with the signed one. */
 function isOverdue(deps: ExpireDeps, { deadline }: GatedCase): boolean {
   return deadline !== null && deadline.getTime() <= agreedTime(deps)
 }
@@ -108,7 +108,8 @@ async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow>
 }
 
 /**
- * Handles the outcome. If a completion, another worker, a new key or a closure came first, the next round finds out.
+ * Handles the outcome. If a completion, another worker, a new key or a closure came first, nothing is done: the next
+ * round reads the record again.
  */
 function settle(deps: ExpireDeps, found: GatedCase, outcome: AppendOutcome): void {
   if (outcome.status === 'appended') {
@@ -123,7 +124,7 @@ function settle(deps: ExpireDeps, found: GatedCase, outcome: AppendOutcome): voi
 
 function refuse(deps: ExpireDeps, { ledgerId, recordId }: GatedRecordKey, err: Error): void {
   const ids = { ledger: formatId('led', ledgerId), record: formatId('rec', recordId) }
-  // Logged once: a login that can make such rows could otherwise fill the log.
+  // Logged only once, because an attacker whose login can make such rows could otherwise fill the log.
   if (deps.refusedExpiries.refuse(nameOf({ ledgerId, recordId })))
     deps.log.error({ err, ...ids }, 'an overdue record could not be expired')
 }

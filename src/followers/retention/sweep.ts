@@ -36,17 +36,18 @@ export type RetentionDeps = Clocks & {
 }
 
 type Rules = RetentionState['rules']
-/** Record whose retention has ended. `digest`: of its payload. */
+/** Record whose retention has ended. `digest`: digest of the record's payload. */
 type DueRecord = { readonly record: RetentionRecord; readonly digest: Uint8Array; readonly rule: number }
 type DueDocument = { readonly recordId: Uuid; readonly document: ErasableRow; readonly rule: number }
 
 /**
- * Does one page of one ledger's sweep: erases the documents of records whose retention has ended, by an entry each
- * that names the rule. The worker then removes them (src/followers/erasure).
+ * Does one page of one ledger's sweep: erases the documents of records whose retention has ended. Each erasure is one
+ * entry, which names the rule. The worker then removes the documents (src/followers/erasure).
  *
- * The database decides again when the entry is appended, by its own clock and under the lock of the chain: an earlier
- * legal hold wins. Returns whether there may be more; ledgers take turns page by page. After a crash the page is done
- * again, and documents that were already erased are skipped.
+ * When an entry is appended, the database decides again, by its own clock and under the lock of the chain. So a legal
+ * hold that was set before still prevents the erasure. Returns whether there may be more. Ledgers are served
+ * round-robin, page by page. After a crash the page is done again, and documents that were already erased are
+ * skipped.
  */
 export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
   const sweep = await claimSweep(deps.pool)
@@ -63,7 +64,7 @@ export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
   return true
 }
 
-/** Erases one page. Returns where the next page begins; null: the sweep is done. */
+/** Erases one page. Returns where the next page begins; null: the sweep is complete. */
 async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | null> {
   const { pool } = deps
   const { ledgerId, nextSeq: from } = sweep
@@ -98,7 +99,7 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   }
 }
 
-/** Lists the record's documents that are not erased. A record that is not gated has only its payload. */
+/** Lists the record's documents that are not erased. A record that is not gated has only a payload. */
 async function documentsOf(
   pool: pg.Pool,
   { ledgerId }: Sweep,
@@ -113,7 +114,7 @@ async function documentsOf(
   return [{ document, subjectId: recordId, digest, seq, erasedSeq, needed, type, agents }]
 }
 
-/** Makes the server the author of erasures. Throws ProofError unless the rules are the signed ones. */
+/** Returns the author of the erasures, which is the server. Throws ProofError unless the rules are the signed ones. */
 async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly DueRecord[]) {
   const { pool } = deps
   const { ledgerId } = sweep
@@ -128,8 +129,8 @@ async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: 
 type ErasureAuthor = Awaited<ReturnType<typeof openAuthor>>
 
 /**
- * Commits erasures of a page in batches: while one is committed, the next is signed. Each entry has the time of its
- * signing, because the database refuses entries that are much older than its clock.
+ * Commits erasures of a page in batches: while one batch is committed, the next is signed. Each entry has the time at
+ * which it is signed, because the database refuses entries that are much older than its clock.
  */
 class ErasureBatches {
   readonly #deps: RetentionDeps
@@ -153,7 +154,7 @@ class ErasureBatches {
     if (this.#entries.length >= RETENTION_ENTRIES_PER_CALL) await this.#commit()
   }
 
-  /** Commits the rest and returns the number of appended erasures. Throws as `add` does. */
+  /** Commits the last batch and returns the number of appended erasures. Throws like `add`. */
   async close(): Promise<number> {
     if (this.#entries.length > 0) await this.#commit()
     await this.#committing
@@ -167,12 +168,12 @@ class ErasureBatches {
     this.#committing = commit(this.#deps, entries).then((erased) => {
       this.#erased += erased
     })
-    // The next batch, or `close`, awaits it and gets the error.
+    // Handled here only to avoid an unhandled rejection. The next batch, or `close`, awaits it and gets the error.
     this.#committing.catch(() => {})
   }
 }
 
-/** Commits entries and returns how many were appended. The others were overtaken by another decision. */
+/** Commits entries and returns how many were appended. For the others, another decision came first. */
 async function commit(
   { pool, observeRetention }: RetentionDeps,
   entries: readonly EntryRow[],
@@ -192,14 +193,14 @@ async function commit(
   return erased
 }
 
-/** Returns true if the document was erased, a hold was set or a rule was lengthened just before. */
+/** Returns true if, just before, the document was erased, a hold was set or a rule was lengthened. */
 function isDecidedOtherwise(outcome: AppendOutcome): boolean {
   if (outcome.status !== 'failed') return false
   return ['erasures_pkey', 'erasures_held', 'erasures_kept'].includes(constraintOf(outcome.error) ?? '')
 }
 
 /**
- * Throws ProofError unless each rule that is applied is the one its entry signs. So nobody can erase documents by
+ * Throws ProofError unless each applied rule equals the rule that its entry signs. So nobody can erase documents by
  * writing to a table.
  */
 async function verifyRules(

@@ -20,7 +20,7 @@ import { ROTATION_LEDGERS_PER_ROUND } from '../limits.ts'
 export type RotateDeps = {
   readonly pool: pg.Pool
   readonly loadSigners: () => Promise<Signer[]>
-  /** Ledgers whose last move failed. */
+  /** Ledgers that could not be moved to the new key the last time. */
   readonly unmoved: PausedLedgers
   readonly now: () => number
   readonly log: {
@@ -30,11 +30,11 @@ export type RotateDeps = {
 }
 
 /**
- * Moves ledgers to the newest envelope key, each by an entry of its own chain that the old key signs, and retires
- * keys that no ledger uses. Returns whether to call again at once.
+ * Moves ledgers to the newest envelope key, each by an entry in its own chain that the old key signs. Retires keys
+ * that no ledger uses. Returns whether to call again at once.
  *
- * There is no state between rounds: a ledger's head names its key, and changes together with the entry. So a worker
- * may die at any point. If two workers rotate at once, one finds its entry stale.
+ * There is no state between rounds, because a ledger's head names its key and changes together with the entry. So a
+ * worker may die at any point. If two workers rotate at once, the entry of one is stale.
  */
 export async function rotateKeys(deps: RotateDeps): Promise<boolean> {
   const keys = await listSigningKeys(deps.pool)
@@ -47,7 +47,7 @@ export async function rotateKeys(deps: RotateDeps): Promise<boolean> {
   return ledgers.length === ROTATION_LEDGERS_PER_ROUND && moved > 0
 }
 
-/** Moves ledgers and returns how many were moved. A failure is logged; that ledger pauses, and the others go on. */
+/** Moves ledgers and returns how many were moved. A failure is logged; the ledger pauses, and the others continue. */
 async function moveLedgers(
   deps: RotateDeps,
   ledgers: readonly LedgerToRotate[],
@@ -70,8 +70,8 @@ async function moveLedgers(
 }
 
 /**
- * Stale: another worker came first. Closed: the ledger was closed since it was listed. The next round reads both
- * again.
+ * Logs an outcome, unless it needs no action. `stale`: another worker came first. `closed`: the ledger was closed
+ * after it was listed. In both cases the next round reads the ledger again.
  */
 function reportOutcome(deps: RotateDeps, ledger: string, outcome: AppendOutcome): void {
   if (outcome.status === 'stale' || (outcome.status === 'refused' && outcome.reason === 'closed')) return

@@ -23,20 +23,21 @@ export type EnqueueCompletionsDeps = {
   readonly pool: pg.Pool
   readonly boss: PgBoss
   readonly cursorMac: CursorMac
-  /** Has the follower verify a ledger at once. */
+  /** Makes the follower verify a ledger at once. */
   readonly requestVerification: (ledgerId: Uuid) => void
-  /** Wakes this process' verification jobs. Other processes poll once a second. */
+  /** Wakes the verification jobs of this process. Other processes poll once a second. */
   readonly wakeVerification: () => void
   readonly log: { warn(details: object, message: string): void }
 }
 
 /**
- * Makes jobs for completions without one, in the transaction that marks them. Returns whether to call again at once.
+ * Makes jobs for completions without a job, in the transaction that marks the completions. Returns whether to call
+ * again at once.
  *
- * The queue is first in, first out, so it is kept short and shared among the ledgers. Behind a ledger that submits
- * more than the workers verify, another one waits for COMPLETIONS_QUEUED_MAX jobs and not for that whole backlog.
+ * The queue is first in, first out, so it stays short and is shared among the ledgers. If one ledger submits more
+ * than the workers verify, another ledger waits for COMPLETIONS_QUEUED_MAX jobs and not for the whole backlog.
  *
- * There is no cursor. An index holds waiting completions only, so an idle round costs one index read, and no
+ * There is no cursor. An index contains only waiting completions, so an idle round costs one index read, and no
  * completion is ever skipped (docs/decisions/0014-a-completion-needs-no-job.md).
  */
 export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
@@ -48,8 +49,8 @@ export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<
 }
 
 /**
- * Returns ledgers with completions that can be verified. For the others the follower is asked to verify their entries
- * first.
+ * Returns ledgers with completions that can be verified now. For the other ledgers with completions, it requests that
+ * the follower verifies their entries first.
  */
 export async function findReadyLedgers(
   deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'requestVerification'>,

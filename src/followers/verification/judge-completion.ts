@@ -30,8 +30,8 @@ export async function judgeCompletion(
 }
 
 /**
- * Finds a type, but waits only for a limited time. A ledger that has used up its share waits until its type is
- * compiled, and the batch would wait with it.
+ * Finds a type, but waits only for a limited time. If the ledger has used up its share, compiling the type is
+ * delayed, and the whole batch would wait with it.
  */
 function findType(
   { types, typeWaitMsMax = COMPLETION_TYPE_WAIT_MS_MAX }: JudgeDeps,

@@ -16,7 +16,7 @@ import type { SignedCompletion } from './verify-completion.ts'
 
 type Signing = { readonly signer: Signer; readonly entropy: Entropy; readonly nowMs: number }
 
-/** Signs the verification, and for an `auto` gate the verdict after it. They are appended together. */
+/** Signs the verification. For an `auto` gate it also signs the verdict, and both are appended together. */
 export function signVerification(
   signing: Signing,
   found: GatedCase,
@@ -53,7 +53,7 @@ export function signLateVerdict(
   return signVerdict(signing, found, signed, verified, { version, state: state as RecordState, leaf })
 }
 
-/** Signs the verdict that the rules' outcome decides. */
+/** Signs the verdict that follows from the outcome of the rules. */
 function signVerdict(
   signing: Signing,
   found: GatedCase,

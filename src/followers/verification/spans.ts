@@ -3,8 +3,9 @@ import { formatId } from '../../proof/ids.ts'
 import type { VerificationObserver } from './verify-completions.ts'
 
 /**
- * Makes the verification of a completion with a `traceparent` a span of that trace, starting at its submission. The
- * span links to the round or job batch that did it. Completions without one get no span of their own.
+ * Wraps an observer. A completion with a `traceparent` gets a span in that trace, which starts at the completion's
+ * submission. The span links to the round or job batch that verified the completion. A completion without a
+ * `traceparent` gets no span.
  */
 export function traceVerification(tracing: Tracing, observe: VerificationObserver): VerificationObserver {
   return (outcome, ms, completion) => {

@@ -17,13 +17,14 @@ export type SignedCase = ClaimedState & {
   readonly issuer: string
   readonly created: ParsedStatement
   readonly newest: ParsedStatement
-  /** Leaf of the newest entry, lower-case hex. The next entry names it. */
+  /** Leaf hash of the newest entry, lower-case hex. The next entry names this leaf. */
   readonly lastLeaf: string
 }
 
 /**
- * Verifies a gated record. Throws ProofError unless it was created in this ledger, and its newest signed entry agrees
- * with its columns. The database's owner can write columns and rows, and the worker signs verdicts based on them.
+ * Verifies a gated record. Throws ProofError unless the record was created in this ledger, and its newest signed
+ * entry agrees with its columns. The check is needed because the database's owner can write columns and rows, and the
+ * worker signs verdicts based on them.
  */
 export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCase> {
   const ledger = formatId('led', found.ledgerId)

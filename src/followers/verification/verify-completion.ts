@@ -23,7 +23,10 @@ type SignedTerms = {
   readonly tolerances: JsonObject | null
 }
 
-/** A waiting completion with its signed statements. `verified`: the verification, if only the verdict is missing. */
+/**
+ * A waiting completion with its signed statements. `verified`: the signed verification, if only the verdict is
+ * missing.
+ */
 export type SignedCompletion = SignedCase & {
   readonly terms: SignedTerms
   readonly completion: Subject
@@ -31,7 +34,7 @@ export type SignedCompletion = SignedCase & {
   readonly verified: JsonObject | null
 }
 
-/** null: erased. */
+/** null: the document was erased. */
 export type JudgedDocuments = { readonly payload: JsonValue | null; readonly evidence: JsonValue | null }
 
 /**
@@ -61,7 +64,7 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
   return { ...signed, terms, completion, submittedAtMs, verified: signed.newest.predicate }
 }
 
-/** Returns the completion that the verification in the newest entry judged: the entry before it. */
+/** Returns the completion that the verification in the newest entry judged. It is the entry before the verification. */
 async function verifySubmitted(
   keys: EnvelopeKeys,
   signed: SignedCase,
@@ -139,7 +142,10 @@ function parseDocument({ document, sha256 }: SignedDocument, { salt, content }: 
   return JSON.parse(content.toString('utf8')) as JsonValue
 }
 
-/** Throws ProofError unless a signed entry erased the document. A forged erasure row would make the completion fail. */
+/**
+ * Throws ProofError unless a signed entry erased the document. Without this check a forged erasure row would make the
+ * completion fail.
+ */
 async function verifyErased(
   pool: pg.Pool,
   keys: EnvelopeKeys,

@@ -22,7 +22,7 @@ export type VerifyCompletionsDeps = {
   readonly pool: pg.Pool
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
-  /** Has the follower verify a ledger at once. */
+  /** Makes the follower verify a ledger at once. */
   readonly requestVerification: (ledgerId: Uuid) => void
   readonly signers: Signers
   readonly types: TypeRegistry
@@ -33,7 +33,7 @@ export type VerifyCompletionsDeps = {
   readonly typeWaitMsMax?: number
 }
 
-/** Called for each completion that was verified, with the time since its submission, and for each refused one. */
+/** Called for each verified completion, with the time since its submission, and for each refused completion. */
 export type VerificationObserver = (
   outcome: 'pass' | 'fail' | 'refused',
   ms: number,
@@ -41,8 +41,10 @@ export type VerificationObserver = (
 ) => void
 
 /**
- * Result of a completion. `refused`: the stored data differ from the signed ones; nothing was appended, and a retry
- * does not help. `failed`: a retry may succeed.
+ * Result of a completion.
+ *
+ * - `refused`: the stored data differ from the signed data. Nothing was appended, and a retry does not help.
+ * - `failed`: a retry may succeed.
  */
 export type VerificationResult =
   | { readonly status: 'done' }
@@ -53,21 +55,24 @@ const DONE: VerificationResult = { status: 'done' }
 /** `moved`: another worker came first, or the ledger has a new key. */
 type AttemptResult = VerificationResult | { readonly status: 'moved'; readonly error: Error }
 
-/** Steps to append for one completion. `outcome`: result of its verification; null: only the verdict was missing. */
+/**
+ * Steps to append for one completion. `outcome`: result of the completion's verification; null: only the verdict was
+ * missing.
+ */
 type SignedSteps = GatedRecordKey & {
   readonly entries: readonly EntryRow[]
   readonly outcome: 'pass' | 'fail' | null
   readonly submittedAtMs: number
-  /** Traceparent of the submitting request, if it is a string. */
+  /** Traceparent of the submitting request. The type is unchecked: it may be any JSON value. */
   readonly traceparent: unknown
 }
 
 /**
- * Verifies completions of any ledgers and returns one result each, in order.
+ * Verifies completions of any ledgers and returns one result for each, in order.
  *
  * All are read in one snapshot, and the steps are committed in as few calls as possible. No step is appended twice,
- * even if another worker does the same: the chain accepts one entry for each version of a record. A completion at or
- * above its ledger's verified size is skipped and found again later.
+ * even if another worker does the same, because the chain accepts one entry for each version of a record. A
+ * completion at or above its ledger's verified size is skipped and found again later.
  */
 export async function verifyCompletions(
   deps: VerifyCompletionsDeps,
@@ -101,12 +106,15 @@ async function attempt(
   return prepared.map((one) => ('entries' in one ? settle(deps, one, committed.next().value!) : one))
 }
 
-/** Returns true for a closed or faulty ledger: nothing is appended to it. */
+/** Returns true for a closed or faulty ledger, to which nothing is appended. */
 function isClosedOrFaulty({ closed, isFaulty }: GatedCase): boolean {
   return closed !== null || isFaulty
 }
 
-/** Drops steps of ledgers in which a fault was found meanwhile. Preparing a batch takes as long as its types take. */
+/**
+ * Drops steps of ledgers in which a fault was found while the batch was prepared. Preparing can take as long as
+ * compiling the types takes.
+ */
 async function dropFaulty(
   deps: VerifyCompletionsDeps,
   prepared: readonly (SignedSteps | VerificationResult)[],
@@ -116,7 +124,10 @@ async function dropFaulty(
   return prepared.map((one) => ('entries' in one && faulty.has(one.ledgerId) ? DONE : one))
 }
 
-/** Starts one in each slice of the event loop. All at once would block the thread's other work. */
+/**
+ * Prepares all steps. It starts one in each slice of the event loop, because starting all at once would block the
+ * thread's other work.
+ */
 async function prepareAll(
   deps: VerifyCompletionsDeps,
   cases: readonly (GatedCase | null)[],
@@ -130,8 +141,8 @@ async function prepareAll(
 }
 
 /**
- * Prepares the steps of one completion. `done`: there is nothing to append, or not now. Throws ProofError if the
- * stored data differ from the signed ones.
+ * Prepares the steps of one completion. Returns `done` if there is nothing to append now. Throws ProofError if the
+ * stored data differ from the signed data.
  */
 async function prepare(
   deps: VerifyCompletionsDeps,
@@ -164,13 +175,16 @@ function toResult(deps: VerifyCompletionsDeps, error: Error): VerificationResult
   return { status: 'refused', error }
 }
 
-/** `outcomes`: one for each entry. If only the first of two was appended, the verdict is missing. */
+/**
+ * Returns the result of a completion. `outcomes`: one for each entry. If only the first of two entries was appended,
+ * the verdict is missing.
+ */
 function settle(
   deps: VerifyCompletionsDeps,
   { entries, outcome, submittedAtMs, ledgerId, recordId, traceparent }: SignedSteps,
   outcomes: readonly AppendOutcome[],
 ): AttemptResult {
-  // A verdict is a settlement. It is delivered once the follower has verified it.
+  // A verdict is a settlement, and a settlement is delivered only after the follower has verified it.
   const isVerdict = entries.at(-1)!.kind === 'verdict-rendered'
   if (isVerdict && outcomes.at(-1)!.status === 'appended') deps.requestVerification(ledgerId)
   if (outcomes[0]!.status === 'appended' && outcome !== null)

@@ -21,12 +21,12 @@ import {
 type VerifyWaitingDeps = EnqueueCompletionsDeps & VerifyCompletionsDeps
 
 /**
- * Makes rounds that verify completions without a job. Only those that fail get a job, which is retried and in the end
- * becomes a dead letter. With a job for each, Postgres spent a tenth of its time on jobs, and four of a batch's five
- * commits.
+ * Makes rounds that verify completions without a job. Only completions that fail get a job, which is retried and at
+ * last becomes a dead letter. When every completion had a job, Postgres spent a tenth of its time on jobs, and four
+ * of the five commits of each batch.
  *
- * The first round makes jobs for completions that wait when the worker starts. One of them may have killed the worker
- * before, and a job's retries are bounded.
+ * The first round makes jobs for all completions that wait when the worker starts. One of them may have killed the
+ * worker before, and a job has a bounded number of retries.
  */
 export function makeVerificationRound(deps: VerifyWaitingDeps): () => Promise<boolean> {
   let isFirst = true
@@ -43,14 +43,15 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)
   if (ledgers.length === 0) return false
   const { more, left } = await withPooledTransaction(deps.pool, async (client) => {
-    // This transaction contains only the claim. The steps are committed in others.
+    // This transaction contains only the claim. The steps are committed in other transactions.
     const waiting = await claimWaitingCompletions(client, ledgers, {
       limit: COMPLETIONS_PER_BATCH,
       claimMsMax: COMPLETION_CLAIM_MS_MAX,
     })
     const left = await verifyClaimed(deps, waiting)
-    // In another transaction, because Postgres may have ended this one if the batch took too long. Without jobs, what
-    // makes the batch slow would be tried again and again, together with all others.
+    // In another transaction, because Postgres may have ended this one if the batch took too long. The jobs must be
+    // stored: otherwise the completion that makes the batch slow would be tried again and again, together with all
+    // others.
     if (left.length > 0) await withPooledTransaction(deps.pool, (other) => insertJobs(deps.boss, other, left))
     return { more: hasFullShare(waiting), left: left.length }
   })
@@ -58,7 +59,7 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
   return more
 }
 
-/** Returns true if a ledger's full share was taken. It may have more completions. */
+/** Returns true if a ledger's full share was taken, because the ledger may then have more completions. */
 function hasFullShare(waiting: readonly GatedRecordKey[]): boolean {
   const counts = new Map<string, number>()
   for (const { ledgerId } of waiting) counts.set(ledgerId, (counts.get(ledgerId) ?? 0) + 1)
@@ -83,7 +84,7 @@ async function attempt(
   const first: VerifyCompletionsDeps = {
     typeWaitMsMax: COMPLETION_TYPE_WAIT_FIRST_MS_MAX,
     ...deps,
-    // The job repeats a refusal and reports it.
+    // A refusal is not reported here, because the job repeats and reports it.
     observeVerification: (outcome, ...found) => {
       if (outcome !== 'refused') deps.observeVerification(outcome, ...found)
     },

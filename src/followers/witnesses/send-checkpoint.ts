@@ -22,7 +22,7 @@ export type SendDeps = {
 }
 
 export type Cosigner = {
-  /** Its cosigning key; null: the peer has not named one yet. */
+  /** The witness's cosigning key; null: the peer has not named its key yet. */
   readonly key: NoteKey | null
   /** null: a witness that the operator configured. */
   readonly peerId: Uuid | null
@@ -30,23 +30,23 @@ export type Cosigner = {
   readonly send: (body: string) => Promise<CosignerAnswer>
 }
 
-/** `status`: as in C2SP tlog-witness. */
+/** Answer of a witness. `status`: as in C2SP tlog-witness. */
 export type CosignerAnswer = { readonly status: number; readonly text: string }
 
 /**
  * Why a witness gave no cosignature.
  *
- * - `ahead`: it claims to have seen more entries than the ledger has.
- * - `refused`: it does not accept the checkpoint.
- * - `invalid`: its answer is no valid cosignature.
- * - `unreachable`: it may answer later.
- * - `declined`: the peer is no witness, or not yet.
+ * - `ahead`: the witness claims to have seen more entries than the ledger has.
+ * - `refused`: the witness does not accept the checkpoint.
+ * - `invalid`: the answer is not a valid cosignature.
+ * - `unreachable`: the witness may answer later.
+ * - `declined`: the peer is not a witness, or not yet.
  */
 export type WitnessFailure = 'ahead' | 'refused' | 'invalid' | 'unreachable' | 'declined'
 
 export class WitnessError extends Error {
   readonly failure: WitnessFailure
-  /** Retry-After of the witness; null: none. */
+  /** Retry-After of the witness; null: the header is absent. */
   readonly retryAfterMs: number | null
 
   constructor(failure: WitnessFailure, detail: string, retryAfterMs: number | null = null) {
@@ -58,9 +58,9 @@ export class WitnessError extends Error {
 }
 
 /**
- * Has a witness cosign the newest checkpoint of a ledger, and stores the cosignature. Returns false if there was
- * nothing to cosign. Throws WitnessError. Of the witness's answer, only a valid signature over exactly this
- * checkpoint is trusted.
+ * Makes a witness cosign the newest checkpoint of a ledger, and stores the cosignature. Returns false if there was
+ * nothing to cosign. Throws WitnessError. Only a valid signature over exactly this checkpoint is trusted; everything
+ * else in the answer is ignored.
  */
 export async function sendCheckpoint(
   { pool, log }: SendDeps,
@@ -102,7 +102,7 @@ function sizeOf(text: string): number | null {
   return /^(0|[1-9][0-9]{0,14})\n$/.test(text) ? Number(text) : null
 }
 
-/** Returns the witness's signature line. It is formatted again, so that nothing else of the answer is stored. */
+/** Returns the witness's signature line. The line is formatted again, so that no other text of the answer is stored. */
 function lineOf(text: string, note: string, key: NoteKey): string {
   try {
     const signatures = signaturesOf(parseSignatures(text), key)

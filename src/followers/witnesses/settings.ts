@@ -7,10 +7,13 @@ import { type NoteKey, parseNoteKey } from '../../proof/tree/note.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { WITNESS_NAME_BYTES_MAX, WITNESSES_MAX } from '../limits.ts'
 
-/** A configured witness. `url`: the part before `/add-checkpoint`. */
+/** A configured witness. `url`: the witness's URL up to, but not including, `/add-checkpoint`. */
 export type WitnessSetting = { readonly key: NoteKey; readonly url: string }
 
-/** Only these characters separate a key from its URL. A key's name may contain others that `\s` matches. */
+/**
+ * Only blanks and tabs separate a key from its URL, because a key's name may contain other characters that `\s`
+ * matches.
+ */
 const BLANKS = /[ \t]+/
 
 /**

@@ -26,15 +26,15 @@ type WitnessSenderDeps = Pick<SendDeps, 'log'> & {
 }
 
 /**
- * A ledger whose newest checkpoint lacks a cosignature. `peerId`: the peer that is to give it; null: a configured
- * witness.
+ * A ledger whose newest checkpoint lacks a cosignature. `peerId`: the peer whose cosignature is missing; null: a
+ * configured witness's.
  */
 export type Uncosigned = { readonly ledgerId: Uuid; readonly peerId: Uuid | null }
 
 /** A witness, or all peers of a deployment, as a WitnessSender uses it. */
 export type WitnessTarget = {
   readonly name: string
-  /** True if one failure pauses all sending: the target is one server. */
+  /** True if one failure pauses all sending, because the target is a single server. */
   readonly pausesAsOne: boolean
   readonly postsMax: number
   /** Returns the missing cosignatures of ledgers that have grown. */
@@ -45,7 +45,7 @@ export type WitnessTarget = {
   send(uncosigned: Uncosigned): Promise<boolean>
 }
 
-/** `sinceMs`: when this process first learned of it. */
+/** `sinceMs`: the time at which this process first added it. */
 type WaitingCheckpoint = Uncosigned & {
   readonly sinceMs: number
   readonly dueMs: number
@@ -53,9 +53,9 @@ type WaitingCheckpoint = Uncosigned & {
 }
 
 /**
- * Sends checkpoints to one witness. Each witness has its own sender, so a slow or unreachable one delays no other,
- * and publishing only reports which ledgers have grown. The newest checkpoint of a waiting ledger is sent; earlier
- * ones are skipped.
+ * Sends checkpoints to one witness. Each witness has a sender of its own, so a slow or unreachable witness does not
+ * delay others. Publishing only reports which ledgers have grown. For a waiting ledger only the newest checkpoint is
+ * sent; earlier ones are skipped.
  */
 export class WitnessSender {
   readonly #deps: WitnessSenderDeps
@@ -66,9 +66,9 @@ export class WitnessSender {
   readonly #waiting = new Map<string, WaitingCheckpoint>()
   readonly #underWay = new Map<string, Promise<void>>()
   readonly #posts = new Counts()
-  /** A request's error that is no WitnessError, until a round throws it. */
+  /** An error of a request other than WitnessError. The next round throws it. */
   #failure: { readonly error: unknown } | null = null
-  /** While the witness does not answer, nothing is sent. The pause grows with each failure. */
+  /** Until this time nothing is sent, because the witness did not answer. The pause grows with each failure. */
   #restUntilMs = 0
   #failures = 0
   #sweepAtMs = 0
@@ -82,7 +82,7 @@ export class WitnessSender {
     return this.#target.name
   }
 
-  /** Seconds that the longest waiting ledger has waited; 0: none waits. */
+  /** Seconds that the longest waiting ledger has waited; 0: no ledger waits. */
   get waitingSeconds(): number {
     const sinceMs = Math.min(...[...this.#waiting.values()].map((each) => each.sinceMs))
     return Number.isFinite(sinceMs) ? (this.#deps.now() - sinceMs) / 1_000 : 0
@@ -112,8 +112,8 @@ export class WitnessSender {
   }
 
   /**
-   * Sends what is due, a few at a time. A round does not wait for a slow witness: its requests go on while later
-   * rounds send those of other ledgers. Returns whether there is more.
+   * Sends what is due, a few requests at a time. A round does not wait for a slow witness: its requests continue
+   * while later rounds send the checkpoints of other ledgers. Returns whether there is more to send.
    */
   async step(): Promise<boolean> {
     const nowMs = this.#deps.now()
@@ -134,8 +134,8 @@ export class WitnessSender {
   }
 
   /**
-   * Returns a due ledger that may be sent. Ledgers with nothing under way come first, so that one ledger does not
-   * take all requests.
+   * Returns a due ledger that may be sent now. Ledgers without a request under way come first, so that one ledger
+   * does not take all requests.
    */
   #next(nowMs: number): WaitingCheckpoint | null {
     if (this.#underWay.size >= this.#target.postsMax) return null
@@ -173,8 +173,8 @@ export class WitnessSender {
   }
 
   /**
-   * Finds ledgers that this process has not seen: another worker published their checkpoint, or this one has just
-   * started.
+   * Finds ledgers that this process does not know yet, because another worker published their checkpoint or this
+   * worker has just started.
    */
   async #sweep(nowMs: number): Promise<void> {
     const uncosigned = await this.#target.sweep(WITNESS_SWEEP_AGE_MS, WITNESS_LEDGERS_PER_ROUND)
@@ -182,7 +182,10 @@ export class WitnessSender {
     this.#wait(uncosigned, nowMs)
   }
 
-  /** The ledger is removed first. A checkpoint that is published meanwhile adds it again. */
+  /**
+   * Sends one checkpoint. The ledger is removed from the waiting ones first, so that a checkpoint published meanwhile
+   * adds it again.
+   */
   async #send(waiting: WaitingCheckpoint): Promise<void> {
     const { observe, log, now, stopping } = this.#deps
     const { ledgerId, peerId } = waiting
@@ -198,11 +201,11 @@ export class WitnessSender {
         dueMs: now() + Math.min(WITNESS_PAUSE_MS_MAX, Math.max(pauseMs, pauseAfter(failures))),
         failures,
       })
-      // An error of the database, or a tree that does not verify: not the witness's failure.
+      // An error of the database, or a tree that does not verify. Neither is the witness's failure.
       if (!(error instanceof WitnessError)) throw error
       if (stopping.aborted) return
       observe(this.name, error.failure)
-      // A peer may decline. There is nothing to investigate.
+      // Not logged, because a peer may decline and there is nothing to investigate.
       if (error.failure === 'declined') return
       if (error.failure === 'unreachable' && this.#target.pausesAsOne) this.#pause(pauseMs)
       log.error(
@@ -229,7 +232,10 @@ function keyOf({ ledgerId, peerId }: Uncosigned): string {
   return `${ledgerId} ${peerId}`
 }
 
-/** Doubles with each failure, jittered by half, so that workers do not all return at the same moment. */
+/**
+ * Returns the pause after failures. It doubles with each failure, and a random share of at most half is taken off, so
+ * that workers do not all return at the same moment.
+ */
 function pauseAfter(failures: number): number {
   const pauseMs = Math.min(WITNESS_PAUSE_MS_MAX, WITNESS_PAUSE_MS_MIN * 2 ** Math.min(failures - 1, 20))
   return pauseMs * (0.5 + Math.random() / 2)

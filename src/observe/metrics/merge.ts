@@ -1,7 +1,7 @@
 /**
- * Merges metrics of several processes, in Prometheus' text format: each metric appears once, with all samples. Of
- * samples with the same name and labels the first is used, so samples that may differ should have a label for their
- * process.
+ * Merges the metrics of several processes, in Prometheus' text format: each metric appears once, with all samples. If
+ * samples have the same name and labels, only the first is used. So samples that may differ should have a label for
+ * their process.
  */
 export function mergeMetrics(texts: readonly string[]): string {
   const found = new Map<string, { head: string[]; samples: Map<string, string> }>()

@@ -2,8 +2,8 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { VERSION } from '../version.ts'
 
 /**
- * Left out: each reading lists every handle of the process, and Prometheus takes gauges that end in _total for
- * counters.
+ * Metrics that are left out: reading them lists every handle of the process, and Prometheus takes gauges that end in
+ * _total for counters.
  */
 const OMITTED = ['resources', 'handles', 'requests'].flatMap((what) => [
   `nodejs_active_${what}`,
@@ -30,8 +30,8 @@ export class Metrics {
   }
 
   /**
-   * Adds one of several parts of a kind (pools; with `npm start` also server and worker). `define` is called once for
-   * each kind. It defines the metrics, with a label for the part.
+   * Adds one of several parts of the same kind, for example one of several database pools. `define` is called once
+   * for each kind. It defines the metrics, with a label for the part.
    */
   addPart<T>(kind: string, name: string, part: T, define: (parts: ReadonlyMap<string, T>) => void): void {
     let parts = this.#parts.get(kind) as Map<string, T> | undefined
@@ -44,8 +44,9 @@ export class Metrics {
   }
 
   /**
-   * Adds metrics of the process itself (CPU, memory, event-loop lag, garbage collection). They cost something, so
-   * they are measured only when read. `name`: label of the process, if several are read together.
+   * Adds metrics of the process itself (CPU, memory, event-loop lag, garbage collection). They are measured only when
+   * they are read, because measuring costs something. `name`: label of the process, if several processes are read
+   * together.
    */
   watchProcess(name?: string): void {
     collectDefaultMetrics({

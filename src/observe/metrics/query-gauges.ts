@@ -3,11 +3,11 @@ import type { Metrics } from './metrics.ts'
 import { type Definition, type Reading, readGauge } from './readings.ts'
 
 /**
- * Adds gauges that share one database query. The query runs when the gauges are read; without a result they are
- * absent.
+ * Adds gauges that share one database query. The query runs when the gauges are read. If it has no result, the gauges
+ * are absent.
  *
- * A database that hangs delays the other metrics by at most METRICS_ANSWER_TIMEOUT_MS. A running query is not
- * repeated: each would take a connection.
+ * A database that hangs delays the other metrics by at most METRICS_ANSWER_TIMEOUT_MS. While a query runs, no second
+ * one is started, because each would take a connection.
  */
 export function queryGauges<T>(
   metrics: Metrics,
@@ -25,7 +25,10 @@ export function queryGauges<T>(
   }
 }
 
-/** Makes a function that runs `query`. Callers share a running query. null: it failed, or was too slow. */
+/**
+ * Makes a function that runs `query`. Callers share a running query. The function returns null if the query failed or
+ * took too long.
+ */
 function makeSharedQuery<T>(query: () => Promise<T>): () => Promise<T | null> {
   let running: Promise<T | null> | null = null
   return async () => {

@@ -1,7 +1,7 @@
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf } from './readings.ts'
 
-/** Hits: lookups without a database query. */
+/** `hits`: lookups that needed no database query. */
 type CacheFigures = { readonly hits: number; readonly misses: number }
 
 /** Adds metrics of the server's cache of API keys. */

@@ -7,8 +7,8 @@ import { readCounter, readingsOf } from './readings.ts'
 type TraceCounts = { sent: number; readonly lost: Record<LossReason, number> }
 
 /**
- * Makes an observer that counts spans, and logs losses from time to time: without a collector, thousands are lost a
- * second.
+ * Makes an observer that counts spans. It logs losses only from time to time, because without a collector thousands
+ * of spans are lost per second.
  */
 export function makeTraceObserver(
   metrics: Metrics,
@@ -34,7 +34,7 @@ export function makeTraceObserver(
   }
 }
 
-/** With `npm start` server and worker have a part each. */
+/** Defines the metrics once for all parts. If server and worker run in one process, each is a part. */
 function define(metrics: Metrics, parts: ReadonlyMap<string, TraceCounts>): void {
   readCounter(
     metrics,

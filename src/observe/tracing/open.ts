@@ -3,7 +3,10 @@ import type { Ignored, TracingOptions } from './options.ts'
 import type { TraceObserver } from './span-sender.ts'
 import type { Tracing } from './tracing.ts'
 
-/** Opens tracing. null: tracing is off, and OpenTelemetry is not loaded. `process`: default for the service's name. */
+/**
+ * Opens tracing. Returns null if tracing is off; OpenTelemetry is not loaded then. `process`: default for the
+ * service's name.
+ */
 export async function openTracing(
   options: TracingOptions | null,
   process: 'tallystick-server' | 'tallystick-worker',
@@ -14,7 +17,10 @@ export async function openTracing(
   return new Tracing(options, process, makeObserver())
 }
 
-/** Logs ignored variables. They are usually set for all programs of a cluster, and not meant for this one. */
+/**
+ * Logs variables that are ignored. It does not fail, because they are usually set for all programs of a cluster and
+ * not only for this one.
+ */
 export function warnOfIgnored(ignored: readonly Ignored[], log: Pick<Logger, 'warn'>): void {
   for (const each of ignored)
     log.warn(each, 'a variable of OpenTelemetry is ignored: see docs/operate/observe.md#traces')

@@ -9,9 +9,9 @@ export type TracingOptions = {
   readonly headers: Pairs
   readonly timeoutMs: number
   readonly compression: 'none' | 'gzip'
-  /** PEM. */
+  /** Certificates and key, in PEM. */
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer }
-  /** null: the name of each process. */
+  /** null: each process uses its own name. */
   readonly serviceName: string | null
   readonly resource: Pairs
   readonly sampler: { readonly name: SamplerName; readonly ratio: number }
@@ -30,7 +30,7 @@ const SAMPLERS = [
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
 
-/** `key=value,key=value`, each percent-encoded. */
+/** `key=value,key=value`; each key and value is percent-encoded. */
 const pairs = z.string().transform((text, context) => orIssue(context, () => parsePairs(text)))
 
 const headers = pairs.refine(
@@ -55,7 +55,7 @@ const ratio = z
   .pipe(z.number(RATIO).min(0, RATIO).max(1, RATIO))
 const pemFile = z.string().transform((path, context) => orIssue(context, () => readFileSync(path)))
 
-/** Enum values are case-insensitive in the specification. */
+/** Returns a schema for an enum. Case is ignored, as the specification requires. */
 function choice<const T extends readonly string[]>(values: T) {
   return z
     .string()
@@ -68,8 +68,8 @@ const compression = choice(['none', 'gzip'])
 const protocol = choice(['http/protobuf'])
 
 /**
- * The endpoint of traces takes precedence over that of all signals (OpenTelemetry Protocol Exporter, "Endpoint URLs
- * for OTLP/HTTP").
+ * The endpoint for traces takes precedence over the endpoint for all signals (OpenTelemetry Protocol Exporter,
+ * "Endpoint URLs for OTLP/HTTP").
  */
 const environment = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
@@ -109,7 +109,7 @@ const switches = z.object({
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A variable whose value is ignored, and why. Without the value, which may be a secret. */
+/** A variable whose value is ignored, and the reason. The value is left out, because it may be a secret. */
 export type Ignored = { readonly variable: string; readonly why: string }
 type Parsed = {
   /** null: tracing is off. */
@@ -143,7 +143,7 @@ export function parseTracing(env: Environment): Parsed {
 
 const OFF: Parsed = { options: null, ignored: [] }
 
-/** Parses the environment without variables that the schema refuses. */
+/** Parses the environment. Variables that the schema refuses are left out. */
 function parseKnown<T extends z.ZodObject>(schema: T, env: Environment) {
   const why = new Map<string, string>()
   for (const { path, message } of schema.safeParse(env).error?.issues ?? [])
@@ -183,7 +183,7 @@ function tlsOf(values: Values): TracingOptions['tls'] {
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }
 }
 
-/** Reads certificates and key. Files that do not fit together would otherwise throw at the first connection. */
+/** Reads certificates and key. It checks that they fit together, because otherwise the first connection would throw. */
 function parseTls(values: Values): { options: TracingOptions['tls']; ignored: readonly Ignored[] } {
   const options = tlsOf(values)
   try {

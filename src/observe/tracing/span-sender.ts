@@ -19,7 +19,7 @@ import type { TracingOptions } from './options.ts'
 /**
  * Why spans were lost.
  *
- * - `queue_full`: the collector is slower than the spans come.
+ * - `queue_full`: spans were made faster than the collector accepted them.
  * - `not_taken`: the collector did not accept them.
  * - `closed`: the process had to end.
  */
@@ -39,8 +39,8 @@ const FAILED = 1
 const SAMPLED = 1
 
 /**
- * Sends ended spans, one request at a time. It stores at most TRACE_SPANS_WAITING_MAX, including those under way,
- * whatever the collector does. Each span is counted once, as sent or lost.
+ * Sends ended spans, one request at a time. In memory are at most TRACE_SPANS_WAITING_MAX spans, including those
+ * under way, whatever the collector does. Each span is counted once, as sent or lost.
  */
 export class SpanSender {
   readonly processor: SpanProcessor
@@ -52,7 +52,7 @@ export class SpanSender {
 
   constructor(options: TracingOptions, observer: TraceObserver) {
     this.#observer = observer
-    // Our own agent, because the exporter never closes its connections.
+    // Uses an agent of its own, because the exporter never closes its connections.
     this.#agent = options.url.startsWith('https:')
       ? new HttpsAgent({ keepAlive: true, ...options.tls })
       : new HttpAgent({ keepAlive: true })
@@ -63,7 +63,7 @@ export class SpanSender {
           headers: { ...options.headers },
           timeoutMillis: options.timeoutMs,
           compression: options.compression as never,
-          // On close, all waiting spans are sent at once.
+          // High enough for close, when all waiting spans are sent at once.
           concurrencyLimit: 1 + Math.ceil(TRACE_SPANS_WAITING_MAX / TRACE_SPANS_PER_EXPORT),
           httpAgentOptions: () => this.#agent,
         }),
@@ -76,7 +76,7 @@ export class SpanSender {
       maxQueueSize: TRACE_SPANS_WAITING_MAX,
       maxExportBatchSize: TRACE_SPANS_PER_EXPORT,
       scheduledDelayMillis: TRACE_EXPORT_EVERY_MS,
-      // Longer than our own timeout, so that ours applies.
+      // Longer than the timeout below, so that the timeout below applies first.
       exportTimeoutMillis: options.timeoutMs * 2,
     })
     this.processor = {
@@ -87,7 +87,7 @@ export class SpanSender {
     }
   }
 
-  /** Waits for the collector for at most TRACE_CLOSE_MS_MAX. */
+  /** Sends waiting spans, and waits for the collector for at most TRACE_CLOSE_MS_MAX. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -119,18 +119,19 @@ export class SpanSender {
       this.#settle(spans.length, result)
       done(result)
     }
-    // The exporter's own timeout only ends a silence. A collector that sends a byte from time to time would block the
-    // others for ever.
+    // A timeout for the whole request. The exporter's own timeout only ends a silence, so a collector that sends a
+    // byte from time to time would block the other requests for ever.
     const timer = setTimeout(() => {
       settle({ code: FAILED, error: new Error('the collector took too long') })
-      // Otherwise the request would never end, and the exporter has no more than concurrencyLimit of them.
+      // Ends the request. Otherwise it would never end, and the exporter allows only concurrencyLimit requests at a
+      // time.
       this.#agent.destroy()
     }, timeoutMs)
     exporter.export(spans, settle)
   }
 
   #settle(spans: number, { code, error }: Result): void {
-    // After `close` these spans were counted as lost. They may have arrived nevertheless.
+    // `close` has counted these spans as lost, so they are not counted again. They may have arrived nevertheless.
     if (this.#waiting === 0) return
     this.#waiting -= spans
     if (code === SUCCESS) this.#observer.sent(spans)
@@ -139,8 +140,8 @@ export class SpanSender {
 }
 
 /**
- * Runs `make` with an empty environment. The library reads the environment itself, and would send headers that
- * options.ts refused.
+ * Runs `make` with an empty environment. Otherwise the library would read the environment itself, and send headers
+ * that options.ts refused.
  */
 function withoutEnvironment<T>(make: () => T): T {
   const { env } = process

@@ -30,10 +30,10 @@ type SpanOptions = {
   readonly kind: keyof typeof KINDS
   /** null: the span begins a trace. */
   readonly parent: SpanContext | null
-  /** MUST NOT contain a secret, or anything of a payload. */
+  /** MUST NOT contain a secret, or any part of a payload. */
   readonly attributes?: Attributes
   readonly links?: readonly SpanContext[]
-  /** On the clock of performance.now(); default: now. */
+  /** Start time on the clock of performance.now(); default: now. */
   readonly startedAt?: number
 }
 
@@ -82,21 +82,21 @@ export class Tracing {
     this.#always = makeTracer(new AlwaysOnSampler())
   }
 
-  /** Starts a span. null: it is not sampled, and MUST have no children. */
+  /** Starts a span. Returns null if the span is not sampled. A span that is not sampled MUST NOT have children. */
   start(name: string, options: SpanOptions): Span | null {
     const span = start(this.#tracer, name, options)
     return span.isRecording() ? span : null
   }
 
   /**
-   * Starts a span for work that serves several sampled spans. It is always recorded, because a reader of one of them
-   * wants to see it.
+   * Starts a span for work that serves several sampled spans. The span is always recorded, because a reader of one of
+   * those spans wants to see it.
    */
   startFor(sampled: readonly SpanContext[], name: string, options: Omit<SpanOptions, 'links'>): Span {
     return start(this.#always, name, { ...options, links: sampled.slice(0, TRACE_LINKS_MAX) })
   }
 
-  /** Parses the caller's W3C Trace Context. null: missing or malformed. */
+  /** Parses the caller's W3C Trace Context. Returns null if it is missing or malformed. */
   parentOf(traceparent: unknown, tracestate?: unknown): SpanContext | null {
     if (typeof traceparent !== 'string' || !isTraceparent(traceparent)) return null
     const [, traceId, spanId, flags] = traceparent.split('-') as [string, string, string, string]

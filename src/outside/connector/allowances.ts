@@ -7,8 +7,8 @@ export type Allowances = readonly Range[]
 
 /**
  * - `public`: globally routable unicast.
- * - `allowed`: in an allowance, public or not.
- * - `refused`: neither.
+ * - `allowed`: an allowance contains the address, whether it is public or not.
+ * - `refused`: the address is neither public nor allowed.
  */
 type AddressClass = 'public' | 'allowed' | 'refused'
 
@@ -30,7 +30,7 @@ function parseAllowance(item: string): Range {
   if (bits > bitsMax) throw new Error(`${item}: the prefix has at most ${bitsMax} bits`)
   if (findAddress(ip)?.kind() !== address.kind()) throw new Error(`${item}: write it as IPv4`)
   const network = networkOf(address, bits)
-  // 10.1.2.3/8 can mean one address or all 16 million of 10.0.0.0/8.
+  // Ambiguous, so refused: 10.1.2.3/8 can mean one address or all 16 million of 10.0.0.0/8.
   if (network.toNormalizedString() !== address.toNormalizedString()) {
     throw new Error(`${item} is inside a range: write ${network.toString()}/${bits} or one address`)
   }
@@ -50,20 +50,26 @@ export function classifyAddress(ip: string, allowances: Allowances): AddressClas
   return isPublicAddress(address) ? 'public' : 'refused'
 }
 
-/** Returns true if the address is not public. Only an allowance opens it, and answers from it are not shown. */
+/**
+ * Returns true if the address is not public. Such an address is reached only by an allowance, and its answers are not
+ * shown to the tenant.
+ */
 export function isPrivateAddress(ip: string): boolean {
   const address = findAddress(ip)
   return address === null || !isPublicAddress(address)
 }
 
-/** Parses an address; IPv4-mapped IPv6 becomes IPv4. null for an address with a zone: a link is never public. */
+/**
+ * Parses an address; IPv4-mapped IPv6 becomes IPv4. Returns null for an address with a zone: it is link-local, so
+ * never public.
+ */
 function findAddress(ip: string): Address | null {
   if (isIP(ip) === 0 || ip.includes('%')) return null
   const address = parseAddress(ip)
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
-/** Parses IPv6 by `new URL`: ipaddr.js reads ::8.8.8.8 (that is ::808:808) as ::ffff:8.8.8.8. */
+/** Parses IPv6 by `new URL`, because ipaddr.js misreads ::8.8.8.8: as ::ffff:8.8.8.8 instead of ::808:808. */
 function parseAddress(ip: string): Address {
   return ipaddr.parse(isIP(ip) === 4 ? ip : new URL(`http://[${ip}]`).hostname.slice(1, -1))
 }

@@ -2,21 +2,21 @@ import { isIP } from 'node:net'
 import { type Allowances, classifyAddress } from './allowances.ts'
 import { OUTBOUND_URL_CHARS_MAX } from './limits.ts'
 
-/** Ports below 1024 belong to other protocols, whose servers might obey what we post. */
+/**
+ * The only permitted ports below 1024. The others belong to other protocols, whose servers might obey the text that
+ * we post.
+ */
 const PORTS_BELOW_1024: readonly number[] = [80, 443]
 
 export type UrlRefusal = 'malformed' | 'scheme' | 'userinfo' | 'fragment' | 'port' | 'insecure' | 'address'
 
 export type Target = {
   readonly url: URL
-  /**
-   * True for plain HTTP and for another protocol's port: only allowed addresses may be reached, whatever the name
-   * resolves to.
-   */
+  /** True for plain HTTP and for a port of another protocol: the name must then resolve to an allowed address. */
   readonly allowedOnly: boolean
 }
 
-/** `detail`: a sentence for the caller that named the URL. It says what to do. */
+/** `detail`: a sentence that says what to do, for the caller that sent the URL. */
 type CheckedUrl =
   | ({ readonly ok: true } & Target)
   | { readonly ok: false; readonly reason: UrlRefusal; readonly detail: string }
@@ -69,7 +69,10 @@ function checkHost(url: URL, allowances: Allowances): CheckedUrl {
 
 const OPERATOR_CAN_ALLOW = 'the operator can allow it with TALLYSTICK_OUTBOUND_ALLOW'
 
-/** Classifies a name without DNS. Only the names of this machine are known that way (RFC 6761). */
+/**
+ * Classifies a name without DNS. Only `localhost` names can be classified like this: they always mean this machine
+ * (RFC 6761).
+ */
 function classifyName(name: string, allowances: Allowances): 'unknown' | 'allowed' | 'refused' {
   if (!/(^|\.)localhost\.?$/.test(name)) return 'unknown'
   return ['127.0.0.1', '::1'].some((ip) => classifyAddress(ip, allowances) === 'allowed')

@@ -9,8 +9,8 @@ import { OUTBOUND_HEADER_BYTES_MAX } from './limits.ts'
  * One connection to one origin, for one exchange at a time.
  *
  * Wraps an undici `Client`: it dials on first use, and closes a socket that was idle for too long or on which the
- * peer sends bytes unasked. An undici `Agent` hides which socket carries an exchange. We need the socket: to know
- * whether the peer is on a private network, whether the exchange is the first one on it, and what to cut when the
+ * peer sends unrequested bytes. An undici `Agent` hides which socket carries an exchange. We need the socket to know
+ * whether the peer is on a private network and whether the exchange is the first one on it, and to cut it when the
  * caller aborts.
  */
 export class Connection {
@@ -33,7 +33,7 @@ export class Connection {
       maxHeaderSize: OUTBOUND_HEADER_BYTES_MAX,
       keepAliveTimeout: idleMsMax,
       keepAliveMaxTimeout: idleMsMax,
-      // The connector has one deadline for the whole exchange.
+      // No timeouts of undici, because the connector has one deadline for the whole exchange.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
@@ -44,7 +44,7 @@ export class Connection {
     return isPrivateAddress(this.#socket?.remoteAddress ?? '')
   }
 
-  /** True once any byte has come for the newest exchange. */
+  /** True once any byte of the newest exchange's answer has come. */
   get hasAnswerBegun(): boolean {
     return this.#filter.hasAnswerBegun
   }
@@ -60,8 +60,8 @@ export class Connection {
 
   /** Cuts the connection at once, also while it is being dialled. The handler of a running exchange gets an error. */
   destroy(): void {
-    // The promise settles when the socket has closed; nobody waits for it. undici does not know a socket that is
-    // still being dialled.
+    // Not awaited, because the promise settles only when the socket has closed. The socket is destroyed separately,
+    // because undici does not know a socket that is still being dialled.
     void this.#client.destroy()
     this.#socket?.destroy()
   }

@@ -3,16 +3,16 @@ import { OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_INTERIM_ANSWERS_MAX } from './limit
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const STATUS_START = 'HTTP/1.1 1'
-/** 101 is left out: after it the connection speaks another protocol. */
+/** Interim statuses 100 to 199 without 101: after 101 the connection speaks another protocol. */
 const INTERIM = /^HTTP\/1\.1 1(?:\d?|(?!01)\d\d[ \r]?)$/
 const CONTINUE = 'HTTP/1.1 100'
 
 /**
- * Removes `100 Continue` heads from what is read from a socket, in front of the final answer.
+ * Removes `100 Continue` heads that a socket delivers in front of the final answer.
  *
  * A client MUST be able to parse an interim answer that it did not ask for (RFC 9110 §15.2), but undici fails the
- * exchange on this one. Only the exact form is removed, and only before the head of the final answer. Whatever else a
- * peer sends reaches undici's parser unchanged. undici reads by `socket.read()`;
+ * exchange on `100 Continue`. Only the exact form is removed, and only before the head of the final answer. All other
+ * bytes of a peer reach undici's parser unchanged. undici reads by `socket.read()`;
  * test/outside/connector/answers.test.ts fails if that changes.
  */
 export class ContinueFilter {
@@ -70,10 +70,11 @@ export class ContinueFilter {
   }
 
   /**
-   * Returns the length of the interim head at the start.
+   * Returns the length of the interim head at the start of `bytes`.
    *
    * - `open`: the head is incomplete.
-   * - `none`: there is no such head, or the peer has sent too many, or too long a one.
+   * - `none`: the bytes do not start with an interim head, or the peer has sent too many of them, or the head is too
+   *   long.
    */
   #endOfInterim(bytes: Buffer): number | 'open' | 'none' {
     if (this.#taken >= OUTBOUND_INTERIM_ANSWERS_MAX || !isInterim(startOf(bytes))) return 'none'

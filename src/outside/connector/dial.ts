@@ -18,10 +18,10 @@ type Dialled = (error: OutboundError | null, socket: Socket | null) => void
 
 /**
  * Opens a connection to an address that is public or allowed. `done` is called once, unless the returned socket is
- * destroyed before.
+ * destroyed earlier.
  *
- * The peer decides what its name resolves to, differently each time. The addresses are therefore judged in the
- * connection's own DNS lookup; a second lookup could return others.
+ * The peer decides what its name resolves to, and can answer differently each time. The addresses are therefore
+ * judged in the connection's own DNS lookup, because a second lookup could return other addresses.
  */
 export function dial(dialling: Dialling, done: Dialled): Socket {
   const { url, allowances, allowedOnly } = dialling
@@ -34,7 +34,8 @@ export function dial(dialling: Dialling, done: Dialled): Socket {
   const fail = (error: Error) => done(explain(error, connected), null)
   socket.once('connect', () => {
     connected = true
-    // A literal address has no lookup; checkOutboundUrl has judged it. The address that was reached decides.
+    // No lookup runs for a literal address, which checkOutboundUrl has judged. So the address that was reached is
+    // judged here again.
     const refusal = addressRefusalOf([socket.remoteAddress ?? ''], allowances, allowedOnly)
     if (refusal !== null) socket.destroy(refusal)
   })
@@ -55,27 +56,28 @@ function open(url: URL, lookup: LookupFunction): Socket {
     host: ip ?? url.hostname,
     port: portOf(url),
     lookup,
-    // Otherwise one unresponsive address would use up the time of the others.
+    // Tries several addresses. Otherwise one unresponsive address would use up the time for the others.
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: OUTBOUND_ADDRESS_ATTEMPT_MS,
     noDelay: true,
   }
   if (url.protocol === 'http:') return netConnect(target)
-  // An IP address is never a server name (RFC 6066). The certificate is then checked against `host`.
+  // An IP address is never a server name (RFC 6066), so none is sent. The certificate is then checked against `host`.
   const servername = ip === null ? { servername: url.hostname.replace(/\.$/, '') } : {}
   return tlsConnect({ ...target, ...servername, ALPNProtocols: ['http/1.1'] })
 }
 
 function makeJudgedLookup({ allowances, allowedOnly, resolveName }: Dialling): LookupFunction {
   return (name, _options, callback) => {
-    // A missing local name fails like a refused one. Otherwise tenants could probe which names exist around us.
+    // A local name that does not exist fails like a refused one. Otherwise tenants could probe which names exist in
+    // our network.
     const isLocal = isLocalName(name)
     if (isLocal && allowances.length === 0) return callback(new OutboundError('address_refused'), [])
     resolveName(name).then(
       (addresses) => {
         const ips = addresses.map(({ address }) => address)
         const permitted = addresses.filter(({ address }) => isPermitted(address, allowances, allowedOnly))
-        // autoSelectFamily requests all addresses and takes a list.
+        // With autoSelectFamily Node requests all addresses, and the callback takes a list.
         callback(addressRefusalOf(ips, allowances, allowedOnly), spread(permitted))
       },
       () => callback(new OutboundError(isLocal ? 'address_refused' : 'dns_failed'), []),
@@ -98,7 +100,7 @@ function isPermitted(ip: string, allowances: Allowances, allowedOnly: boolean): 
   return standing === 'allowed' || (standing === 'public' && !allowedOnly)
 }
 
-/** Returns null if at least one address is permitted. */
+/** Returns the error if no address is permitted; null if at least one is. */
 function addressRefusalOf(
   ips: readonly string[],
   allowances: Allowances,
@@ -113,7 +115,7 @@ function addressRefusalOf(
 function explain(error: Error & { code?: string }, connected: boolean): OutboundError {
   if (error instanceof OutboundError) return error
   if (connected) return tlsFailed(error.code)
-  // With several addresses, each attempt has an error of its own.
+  // If several addresses were tried, the AggregateError has an error for each attempt.
   const errors: readonly { code?: string }[] = error instanceof AggregateError ? error.errors : [error]
   return errors.some(({ code }) => code === 'ETIMEDOUT')
     ? new OutboundError('connect_timeout')

@@ -2,11 +2,11 @@ import { type TlsReason, tlsReasonOf } from './tls-reasons.ts'
 
 /** Why a request has no answer. If all of the request was sent, the peer may have acted on it. */
 export type OutboundErrorCode =
-  /** The URL is never delivered to; see checkOutboundUrl. */
+  /** checkOutboundUrl refuses the URL, so nothing is ever delivered to it. */
   | 'url_refused'
   /** No resolved address is public or allowed, or a local name does not resolve. */
   | 'address_refused'
-  /** Plain HTTP, or another protocol's port, to an address that is not allowed. */
+  /** The URL is plain HTTP or has another protocol's port, and its address is not allowed. */
   | 'insecure'
   | 'dns_failed'
   | 'connect_failed'
@@ -34,10 +34,10 @@ const SENTENCES: Readonly<Record<OutboundErrorCode, string>> = {
 export const OUTBOUND_ERROR_CODES = Object.keys(SENTENCES) as readonly OutboundErrorCode[]
 
 /**
- * A request without an answer, with a message that tenants read.
+ * The error of a request without an answer. Tenants read its message.
  *
- * The message MUST NOT contain an address or bytes of the peer: they would reveal the network behind us. So it is
- * made from the code, and `cause` is dropped.
+ * The message MUST NOT contain an address or bytes of the peer, because they would reveal the network behind us. So
+ * the message is made from the code, and `cause` is dropped.
  */
 export class OutboundError extends Error {
   readonly code: OutboundErrorCode
@@ -45,7 +45,7 @@ export class OutboundError extends Error {
   /** Why the TLS handshake failed; null for every other error. */
   readonly reason: TlsReason | null
 
-  /** `detail`: a system error code (`ECONNREFUSED`), or a sentence of ours. */
+  /** `detail`: a system error code (`ECONNREFUSED`), or a sentence written by us. */
   constructor(
     code: OutboundErrorCode,
     detail: string | null = null,

@@ -1,4 +1,7 @@
-/** Control and format characters: they could move a terminal's cursor, end a log line or reverse text. */
+/**
+ * Control and format characters. They are replaced, because they could move a terminal's cursor, end a log line or
+ * reverse text.
+ */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 
 /**

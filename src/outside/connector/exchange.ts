@@ -12,19 +12,23 @@ import {
 } from './limits.ts'
 
 export type OutboundAnswer = {
-  /** 200 to 999. Redirects are not followed. */
+  /** Status of the answer, from 200 to 999. Redirects are not followed. */
   readonly status: number
-  /** Retry-After of the peer, up to RETRY_AFTER_MS_MAX: the caller MUST bound it. null: none was sent. */
+  /**
+   * The peer's Retry-After, at most RETRY_AFTER_MS_MAX; the caller MUST bound it further. null: the header is absent.
+   */
   readonly retryAfterMs: number | null
-  /** Beginning of the body as text, undecoded. null if the peer is on a private network. */
+  /**
+   * Beginning of the body as text, with any content encoding still applied. null if the peer is on a private network.
+   */
   readonly excerpt: string | null
-  /** The whole body, if the caller wanted it and all of it came; otherwise null. Untrusted. */
+  /** The whole body, if the caller wanted it and all of it came; otherwise null. The body is untrusted. */
   readonly body: Buffer | null
   /** Time since `post` was called. */
   readonly durationMs: number
-  /** The answer's Date header as a time; null: none was sent. */
+  /** The answer's Date header as a time. null: the header is absent. */
   readonly dateMs: number | null
-  /** How the body ended: `whole`, `long` or `slow` (beyond our limits), or `cut`. */
+  /** How the body ended: `whole`; `long` or `slow`, if it exceeded our limits; or `cut`, if the connection broke. */
   readonly ended: AnswerEnd
 }
 
@@ -33,13 +37,13 @@ type AnswerEnd = 'whole' | 'long' | 'slow' | 'cut'
 type ExchangeOptions = {
   readonly connection: Connection
   readonly request: Dispatcher.DispatchOptions
-  /** Clock that dates in the answer are compared with. */
+  /** The clock with which the answer's Date header is compared. */
   readonly now: () => number
-  /** On the clock of `performance.now()`. */
+  /** Start of the exchange, on the clock of `performance.now()`. */
   readonly startedAtMs: number
   readonly deadlineMs: number
   readonly signal: AbortSignal
-  /** 0: an excerpt is enough. */
+  /** Largest body that is stored; 0: the caller needs only an excerpt. */
   readonly answerBytesMax: number
   readonly takeMemory: (bytes: number) => boolean
   /** Called once when the exchange has ended. `reusable`: the connection may be used again; otherwise destroy it. */
@@ -109,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const wantedBytes = this.#isPrivate ? 0 : OUTBOUND_EXCERPT_BYTES_MAX - this.#bodyBytes
-    // A copy, because a chunk is a view of a buffer that may be much larger.
+    // Copied, because a chunk is a view of a buffer that may be much larger.
     if (wantedBytes > 0) this.#excerpt.push(Buffer.from(chunk.subarray(0, wantedBytes)))
     const { answerBytesMax } = this.#options
     this.#bodyBytes += chunk.length
@@ -117,7 +121,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (answerBytesMax > 0) this.#store(chunk)
   }
 
-  /** Stores a chunk. It is counted twice: once for the chunk, once for the joined body. */
+  /** Stores a chunk. It takes memory twice: once as a chunk, once in the joined body. */
   #store(chunk: Buffer): void {
     if (this.#options.takeMemory(2 * chunk.length)) this.#body.push(Buffer.from(chunk))
     else this.#fail(new OutboundError('aborted', 'too many answers were being received'))
@@ -167,15 +171,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
 /** Maps a failure of an open connection; `dial` maps earlier ones. */
 function explain(error: Error): Error {
   if (error instanceof OutboundError) return error
-  // A header of ours is invalid. That is no failure of the peer.
+  // One of our headers is invalid. This is our error, not a failure of the peer.
   if (error instanceof errors.InvalidArgumentError) return error
   if (error instanceof errors.ClientDestroyedError) return new OutboundError('aborted')
   const malformed =
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
     error instanceof errors.ResponseContentLengthMismatchError ||
-    // An upgrade that we did not request, or more interim answers of 100 than the filter removes. undici has no other
-    // name for them.
+    // The peer sent an upgrade that we did not request, or more `100 Continue` answers than the filter removes.
+    // undici reports both only by this message.
     (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
   return new OutboundError(malformed ? 'malformed_answer' : 'reset')
 }

@@ -4,21 +4,27 @@ import { OUTBOUND_IDLE_CONNECTIONS_MAX } from './limits.ts'
 /** Idle connections, by origin, for the next exchange. Each closes by itself after OUTBOUND_IDLE_MS_MAX. */
 export class IdleConnections {
   readonly #byOrigin = new Map<string, Connection[]>()
-  /** The connection that was stored first comes first. */
+  /** All idle connections, in the order in which they were stored. */
   readonly #all = new Set<Connection>()
 
   get size(): number {
     return this.#all.size
   }
 
-  /** Removes and returns the connection used last, because the peer will close it last. null: there is none. */
+  /**
+   * Removes and returns the connection that was used last, because the peer will close that one last. Returns null if
+   * the origin has no idle connection.
+   */
   take(origin: string): Connection | null {
     const connection = this.#byOrigin.get(origin)?.at(-1) ?? null
     if (connection !== null) this.remove(connection)
     return connection
   }
 
-  /** Stores a connection. Returns the one that was removed to make room, which the caller MUST destroy; or null. */
+  /**
+   * Stores a connection. If another was removed to make room, returns that one, and the caller MUST destroy it;
+   * otherwise null.
+   */
   add(connection: Connection): Connection | null {
     const oldest = this.#all.size < OUTBOUND_IDLE_CONNECTIONS_MAX ? null : this.#all.values().next().value!
     if (oldest !== null) this.remove(oldest)
@@ -29,7 +35,7 @@ export class IdleConnections {
     return oldest
   }
 
-  /** Removes a connection. Returns whether it was stored. */
+  /** Removes a connection. Returns true if it was stored here. */
   remove(connection: Connection): boolean {
     if (!this.#all.delete(connection)) return false
     const others = this.#byOrigin.get(connection.origin)!

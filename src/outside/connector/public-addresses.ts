@@ -4,8 +4,9 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6
 export type Range = readonly [network: Address, prefixBits: number]
 
 /**
- * IANA's registry of special-purpose IPv4 addresses, complete, so that it can be compared with the registry. It
- * includes the few that are globally reachable (AS112, AMT), because nobody receives deliveries there.
+ * IANA's registry of special-purpose IPv4 addresses. The list is complete, so that it can be compared with the
+ * registry. A few of the ranges are globally reachable (AS112, AMT); they are listed too, because nobody receives
+ * deliveries there.
  */
 const IPV4_SPECIAL = [
   '0.0.0.0/8', // this network
@@ -29,18 +30,21 @@ const IPV4_SPECIAL = [
   '240.0.0.0/4', // reserved, broadcast
 ].map(rangeOf)
 
-/** The part of IPv6 that is assigned to networks. Everything else is not public, whatever it will become. */
+/**
+ * The range of IPv6 that is assigned to networks. All other IPv6 addresses count as not public, also if they are
+ * assigned later.
+ */
 const IPV6_GLOBAL = rangeOf('2000::/3')
 
 const IPV6_SPECIAL = [
   '2001::/23', // protocol assignments, among them Teredo, benchmarks and ORCHID
   '2001:db8::/32', // documentation
-  '2002::/16', // 6to4: an IPv4 address is inside, and no relay is left
+  '2002::/16', // 6to4: it contains an IPv4 address, and no relay operates any more
   '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
 ].map(rangeOf)
 
-/** NAT64: the IPv4 address behind the translator decides. */
+/** NAT64: the IPv4 address inside decides, because packets reach it through the translator. */
 const NAT64 = rangeOf('64:ff9b::/96')
 
 /** Returns true if packets to the address can only leave through the internet. */

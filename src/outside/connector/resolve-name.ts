@@ -1,22 +1,26 @@
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { OUTBOUND_NAME_QUERY_MS, OUTBOUND_NAME_QUERY_TRIES } from './limits.ts'
 
-/** Resolves a host name to its addresses, best first. Rejects if there are none. */
+/** Resolves a host name to its addresses, best first. Rejects if there are no addresses. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>
 
 const LOCAL_NAME = /^[^.]+$|(^|\.)(home\.arpa|internal|lan|local|localhost|test)$/
 
-/** Returns true for a name of this machine, its network or its cluster: no stranger's name server can answer for it. */
+/**
+ * Returns true for a name of this machine, its network or its cluster. No public name server can answer for such a
+ * name.
+ */
 export function isLocalName(name: string): boolean {
   return LOCAL_NAME.test(withoutRoot(name))
 }
 
 /**
- * Makes the resolver. The system resolves local names by its hosts file and search domains; our own resolver resolves
- * all others.
+ * Makes the resolver. The system resolves local names, by its hosts file and search domains; our own resolver
+ * resolves all others.
  *
- * `dns.lookup` runs two lookups at a time for the whole process (libuv: half of its threads). A tenant whose name
- * server never answers could block both for ten seconds per name, and then nobody's names would resolve.
+ * `dns.lookup` runs only two lookups at a time for the whole process (libuv gives it half of its threads). A tenant
+ * whose name server never answers could block both for ten seconds per name, and no other name would resolve
+ * meanwhile.
  */
 export function makeResolveName(resolver = makeResolver()): ResolveName {
   return async (name) => {

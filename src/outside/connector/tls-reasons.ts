@@ -1,7 +1,8 @@
 /**
- * Why a TLS handshake failed: codes of Node and OpenSSL that name a cause. docs/guides/webhooks.md says what to do.
+ * Why a TLS handshake failed: codes of Node and OpenSSL that name a cause. docs/guides/webhooks.md says what to do
+ * about each.
  *
- * The list is closed because tenants read it: the peer chooses no text in it, and a new version of OpenSSL adds none.
+ * The list is closed because tenants read it: neither a peer nor a new version of OpenSSL can add text to it.
  */
 export const TLS_REASONS = [
   'CERT_HAS_EXPIRED',
@@ -35,8 +36,8 @@ export const TLS_REASONS = [
 export type TlsReason = (typeof TLS_REASONS)[number]
 
 /**
- * Maps the `code` of a Node error to a reason. Alert codes contain the TLS version, which differs between versions of
- * OpenSSL.
+ * Maps the `code` of a Node error to a reason. Codes of TLS alerts are normalised first, because versions of OpenSSL
+ * put different TLS versions into them.
  */
 export function tlsReasonOf(code: string | undefined): TlsReason {
   const known = code?.replace(/^ERR_SSL_(?:SSL\/TLS|SSLV3|TLSV1|TLSV13)_(?:ALERT_)?/, 'ERR_SSL_ALERT_')

@@ -6,11 +6,11 @@ const CONTEXT = utf8Encode('tallystick-event-v1')
 const NOBODY = new Uint8Array(ID_BYTES)
 
 /**
- * Derives the id of an event, by which a receiver acts on it once.
+ * Derives the id of an event. A receiver uses the id to act on each event only once.
  *
- * The id depends on the event alone: each process and each delivery has the same. Ids sort by the events' times (RFC
- * 9562 §5.7, with a hash in place of the random bits). `endpoint`: the endpoint that receives the event; null: any
- * caller.
+ * The id depends on the event alone, so each process and each delivery derives the same id. Ids sort by the events'
+ * times (RFC 9562 §5.7, with a hash in place of the random bits). `endpoint`: the endpoint that receives the event;
+ * null: any caller.
  */
 export function eventId(event: {
   readonly ledgerId: Uuid

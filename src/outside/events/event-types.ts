@@ -2,25 +2,25 @@ import type { Uuid } from '../../proof/ids.ts'
 import { columnOf } from '../../proof/statement/kinds.ts'
 
 /**
- * Events of an entry, by its kind, in this order: the column `events` of the table of kinds
- * (src/proof/statement/kinds). A kind without events is internal to the ledger.
+ * Events of each kind of entry, in this order: the column `events` of the table of kinds (src/proof/statement/kinds).
+ * Entries of a kind without events are internal to the ledger.
  *
  * A new event also needs:
  *
  * - its data in EVENT_DATA (src/http/schemas/events.ts)
- * - the members of its data, if an event of a record does not have them: `entryMembers` (event.ts)
- * - its record, if it has one and its entry has no version: ABOUT (src/db/events/read-events.ts)
+ * - if its data differ from those of a record's events: the members, in `entryMembers` (event.ts)
+ * - if it has a record and its entry has no version: the record, in ABOUT (src/db/events/read-events.ts)
  * - its text on the command line: `whatOf` (cli/event-text.ts)
  * - its row in docs/guides/webhooks.md, under "Events"
  * - `npm run docs`, which generates the SDK's types again
  * - for the tests, a way to make it happen: `letEventsHappen` (test/helpers/event-ledger.ts)
  *
- * All else follows from this table: pages, streams, cursors, webhooks, subscriptions, filters, /openapi.json. The
- * compiler and test/outside/events/every-event.test.ts find what is missing.
+ * Everything else follows from this table: pages, streams, cursors, webhooks, subscriptions, filters, /openapi.json.
+ * The compiler and test/outside/events/every-event.test.ts find what is missing.
  *
  * Users see the order of the table: in the OpenAPI document, in the SDK's types and in an error's list of names. A
- * cursor counts the events of one entry, so a new event of a kind that already has some comes after them. For a third
- * event of one kind raise the count of `eventsCursor`.
+ * cursor counts the events of one entry. If a kind already has an event, a new event must therefore come after it.
+ * For a third event of one kind, raise the count of `eventsCursor`.
  */
 export const EVENTS_OF_KIND = columnOf('events')
 
@@ -32,15 +32,18 @@ export const ENTRY_EVENTS: readonly EntryEvent[] = [...new Set(Object.values(EVE
 
 export const EVENT_TYPES: readonly EventType[] = [...ENTRY_EVENTS, 'checkpoint.published']
 
-/** Types that only endpoints receive: about another endpoint, or a test of their own. */
+/** Event types that only endpoints receive: a notice about another endpoint, or a test of the endpoint itself. */
 export const NOTICE_TYPES = ['webhook.paused', 'webhook.test'] as const
 export type NoticeType = (typeof NOTICE_TYPES)[number]
 
 export type WantedEvents = {
   readonly events: ReadonlySet<string> | null
-  /** `name/version`, or a name for all its versions; null: all. An event without a record passes every filter. */
+  /**
+   * Each item is `name/version`, or a name for all its versions. null: all types. An event without a record passes
+   * every filter.
+   */
   readonly types: ReadonlySet<string> | null
-  /** Only records that name this agent, and batches that it sent. Absent: all. */
+  /** Only records that name this agent, and batches that this agent sent. Absent: all records and batches. */
   readonly ownAgent?: Uuid
 }
 
@@ -56,7 +59,10 @@ export function isEventWanted(event: string, events: WantedEvents['events']): bo
   return events === null || events.has(event)
 }
 
-/** `recordTypes`: types of the record, or of a batch's records; empty: the event has no record. */
+/**
+ * Returns whether the filter wants the record types. `recordTypes`: types of the record, or of a batch's records;
+ * empty if the event has no record.
+ */
 export function isTypeWanted(recordTypes: readonly string[], types: WantedEvents['types']): boolean {
   if (types === null || recordTypes.length === 0) return true
   return recordTypes.some((type) => types.has(type) || types.has(type.slice(0, type.lastIndexOf('/'))))

@@ -11,30 +11,34 @@ import type { EntryEvent, EventType } from './event-types.ts'
 export type LedgerEvent = {
   readonly ledgerId: Uuid
   readonly type: EventType
-  /** Seq of the entry; for a checkpoint, of the last entry that it covers. */
+  /** Seq of the entry. For a checkpoint: seq of the last entry that it covers. */
   readonly seq: number
   readonly timestampMs: number
-  /** Record whose events are delivered in order; null: no record. */
+  /** The record, whose events are delivered in order; null: the event has no record. */
   readonly recordId: Uuid | null
-  /** Types of the record, or of a batch's records; empty: no record. */
+  /** Types of the record, or of a batch's records; empty if the event has no record. */
   readonly recordTypes: readonly string[]
-  /** Traceparent of the request that wrote the entry; without one, that of the request that created its record. */
+  /**
+   * Traceparent of the request that wrote the entry. If that request had no traceparent: of the request that created
+   * the record.
+   */
   readonly traceparent: string | null
   /** Members of `data` as JSON, without braces. `renderEvent` adds the members that only some readers want. */
   readonly members: string
-  /** null for a checkpoint. */
+  /** The signed entry; null for a checkpoint. */
   readonly envelope: Uint8Array | null
-  /** Envelope of another ledger that the entry received; null: none. */
+  /** Envelope of another ledger that the entry received; null: the entry received no envelope. */
   readonly received: Uint8Array | null
-  /** Set if the stored data differ from the signed ones. Such an event MUST NOT be delivered. */
+  /** Set if the stored data differ from the signed data. An event with a fault MUST NOT be delivered. */
   readonly fault: ProofError | null
 }
 
-/** Parses and checks the statement of an entry. MUST throw ProofError if it is not trusted. */
+/** Parses and checks the statement of an entry. MUST throw ProofError if the statement is not trusted. */
 export type ReadStatement = (row: EventRow) => ParsedStatement
 
 /**
- * Derives the events of one entry. `entriesUrl`: URL of the ledger's entries, by which a batch links to its records.
+ * Derives the events of one entry. `entriesUrl`: URL of the ledger's entries. The event of a batch uses it to link to
+ * the batch's records.
  */
 export function eventsOfEntry(
   row: EventRow,
@@ -62,8 +66,8 @@ export function eventsOfEntry(
 }
 
 /**
- * Statement of an entry, and of the envelope that it received. The signed leaf binds the envelope of the other
- * ledger.
+ * The statement of an entry, and the statement in the envelope that the entry received. The entry's signed leaf hash
+ * binds the envelope of the other ledger.
  */
 type EntryStatements = { readonly statement: ParsedStatement; readonly received: ReceivedStatement | null }
 type ReceivedStatement = { readonly claims: ReceivedClaims; readonly statement: ParsedStatement }
@@ -93,7 +97,10 @@ function readReceived(row: EventRow, statement: ParsedStatement): ReceivedStatem
   return { claims, statement: received.statement }
 }
 
-/** Returns the types of the entry's record, or of its batch's records. Empty: no record. */
+/**
+ * Returns the types of the entry's record, or of its batch's records. Returns an empty list if the entry has no
+ * record.
+ */
 export function recordTypesOf(row: Pick<EventRow, 'recordType' | 'batchTypes'>): string[] {
   return row.recordType === null ? Object.keys(row.batchTypes ?? {}) : [row.recordType]
 }
@@ -103,7 +110,7 @@ function traceparentOf(row: EventRow, said: EntryStatements | ProofError): strin
   return typeof own === 'string' ? own : row.recordTraceparent
 }
 
-/** Renders the members from the signed statement. `chain` and the record's type come from the row. */
+/** Renders the members from the signed statement. Only `chain` and the record's type come from the row. */
 function entryMembers(
   row: EventRow,
   type: EntryEvent,
@@ -150,9 +157,9 @@ function entryMembers(
   return JSON.stringify(data).slice(1, -1)
 }
 
-/** Returns state and version of the record after the event; nulls: the event is no step of the record. */
+/** Returns state and version of the record after the event. Both are null if the event is not a step of the record. */
 function statusOf({ kind, predicate }: ParsedStatement): { state: JsonValue; version: JsonValue } {
-  // The version of an offer is the one that its step would get.
+  // An offer has no version of its own. Its `version` is the one that the offered step would get.
   if (kind === 'step-offered') return { state: null, version: null }
   const state = predicate['to'] ?? (kind === 'record-notarized' ? 'RECORDED' : null)
   return { state, version: predicate['version'] ?? null }
@@ -182,8 +189,8 @@ export function checkpointEvent(ledgerId: Uuid, row: CheckpointRow): LedgerEvent
 }
 
 /**
- * Renders an event as JSON (docs/guides/webhooks.md). `extras`: further members of `data` as JSON, each with a leading
- * comma. `id`: set if the event contains its own id.
+ * Renders an event as JSON (docs/guides/webhooks.md). `extras`: further members of `data` as JSON, each with a
+ * leading comma. `id`: the event's id, if the JSON must contain it; otherwise null.
  */
 export function renderEvent(event: LedgerEvent, extras: string, id: string | null = null): string {
   const timestamp = new Date(event.timestampMs).toISOString()
@@ -193,7 +200,10 @@ export function renderEvent(event: LedgerEvent, extras: string, id: string | nul
   )
 }
 
-/** Renders the envelope's member, if wanted. A settlement signal always has it, because its receiver must check it. */
+/**
+ * Renders the member `envelope`, if it is requested. A settlement signal always has the member, because the receiver
+ * must verify it.
+ */
 export function envelopeMember({ type, envelope, received }: LedgerEvent, isRequested: boolean): string {
   if (envelope === null || !(isRequested || type === 'signal.emitted')) return ''
   const own = `,"envelope":"${Buffer.from(envelope).toString('base64')}"`

@@ -21,8 +21,8 @@ export class LedgerWatch {
   }
 
   /**
-   * Resolves with the ledger's ends once they are beyond `than`; null after `msMax`, or when `signal` aborts.
-   * `isGated`: only a higher verified size counts, because the next event is gated by it.
+   * Resolves with the ledger's ends once they exceed `than`; with null after `msMax`, or when `signal` aborts.
+   * `isGated`: the next event waits for the verified size, so only a higher verified size counts.
    */
   grown(
     ledgerId: Uuid,

@@ -1,14 +1,14 @@
-/** Unwanted entries that one query skips. */
+/** Limit of unwanted entries that one query skips. */
 export const EVENTS_SCANNED_MAX = 10_000
-/** Entries of one query whose records are read, because the reader wants or may see only some. */
+/** Limit of entries whose records one query reads. It applies if the reader wants, or may see, only some records. */
 export const EVENTS_SIFTED_PER_QUERY = 500
 /**
- * Tails: long answers to `GET /v1/events` (src/http/tails/event-tails.ts). One query reads the ends of all tailed
- * ledgers.
+ * Poll interval for tails, the long answers to `GET /v1/events` (src/http/tails/event-tails.ts). One query reads the
+ * ends of all tailed ledgers.
  */
 export const EVENTS_POLL_MS = 200
 /**
- * Share of time for the queries of all waiters (src/outside/events/watch.ts). With many waiters, queries come less
+ * Share of time for the queries of all waiters (src/outside/events/watch.ts). With many waiters, queries run less
  * often.
  */
 export const WATCH_TIME_SHARE_MAX = 0.2

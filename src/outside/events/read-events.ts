@@ -28,11 +28,11 @@ import { EVENTS_SCANNED_MAX, EVENTS_SIFTED_PER_QUERY } from './limits.ts'
 
 /** Position in a ledger's event stream: after the events that it counts. */
 export type EventPosition = {
-  /** Seq of the next entry. */
+  /** Seq of the next entry to read. */
   readonly seq: number
   /** Events of that entry that were already delivered. */
   readonly eventsDelivered: number
-  /** Checkpoints up to this size were delivered. */
+  /** Size of the last checkpoint that was delivered. */
   readonly checkpoint: number
 }
 
@@ -41,17 +41,23 @@ export type EventStep = { readonly event: LedgerEvent; readonly after: EventPosi
 export type EventPage = {
   readonly steps: readonly EventStep[]
   /**
-   * Position after everything that was read. It is beyond the last step's if the events after that step were not
-   * wanted.
+   * Position after everything that was read. If the events after the last step were unwanted, it is beyond that
+   * step's position.
    */
   readonly position: EventPosition
-  /** True if there is more to read before the ledger's end, and nothing gates it. */
+  /** True if more can be read before the ledger's end: the page ended, and the next event is not gated. */
   readonly more: boolean
-  /** True if the next event is a settlement at or above the ledger's verified size. It must not be delivered yet. */
+  /**
+   * True if the next event is a settlement at or above the ledger's verified size. That event must not be delivered
+   * yet.
+   */
   readonly isGated: boolean
 }
 
-/** Makes a reader for the entries of one page. It loads the keys that signed them, if signatures are verified. */
+/**
+ * Makes a reader of statements for the entries of one page. If signatures are verified, it first loads the keys that
+ * signed these entries.
+ */
 export type StatementReader = (rows: readonly EventRow[]) => Promise<ReadStatement>
 
 export type EventSource = {
@@ -92,7 +98,7 @@ function areCheckpointsWanted({ events, ownAgent }: WantedEvents): boolean {
   return ownAgent === undefined && isEventWanted('checkpoint.published', events)
 }
 
-/** `end`: all entries below were read. `eventsDelivered`: events of entry `end` that were already delivered. */
+/** All entries below `end` were read. `eventsDelivered`: events of the entry at `end` that were already delivered. */
 type ReadEntries = {
   readonly steps: EventStep[]
   readonly end: number
@@ -116,7 +122,7 @@ async function readEntrySteps(
   const isSifted = filter.types !== null || filter.ownAgent !== undefined
   const rowsMax = isSifted ? Math.max(limit, EVENTS_SIFTED_PER_QUERY) : limit
   const ownAgent = filter.ownAgent ?? null
-  // The entry of an unwanted event is not verified either.
+  // Applied before verification, so that entries without a wanted event are not verified.
   const isWanted = (row: Parameters<typeof recordTypesOf>[0]) =>
     isTypeWanted(recordTypesOf(row), filter.types)
   const about = { from: from.seq, end: scanned, kinds, limit: rowsMax, wantedMax: limit, ownAgent, isWanted }
@@ -181,12 +187,13 @@ async function mixCheckpoints(
       at = { seq: after.seq, eventsDelivered: after.eventsDelivered }
       mixed.push({ event, after: { ...at, checkpoint } })
     }
-    // Unwanted entries before the checkpoint are skipped with it.
+    // The entries between the last event and the checkpoint were unwanted, so the position moves past them.
     if (size > at.seq) at = { seq: size, eventsDelivered: 0 }
     checkpoint = size
     mixed.push({ event: checkpointEvent(ledgerId, row), after: { ...at, checkpoint } })
   }
-  // If the page has no room for all checkpoints, later events are cut off it too.
+  // Events after the last checkpoint on the page. If the page has no room for all checkpoints, these events do not
+  // fit either.
   for (const { event, after } of steps.slice(next))
     mixed.push({ event, after: { seq: after.seq, eventsDelivered: after.eventsDelivered, checkpoint } })
   return { steps: mixed, position: { seq: end, eventsDelivered, checkpoint } }
@@ -196,8 +203,8 @@ async function mixCheckpoints(
 type EventName = { readonly seq: number; readonly type: string }
 
 /**
- * Returns events in the order of the names. null: no such event. `unread`: the archive has the entry and did not
- * deliver it.
+ * Returns the events in the order of `names`. null: the event does not exist. `unread`: the archive has the entry,
+ * but did not return it.
  */
 export async function findEvents(
   db: Db,

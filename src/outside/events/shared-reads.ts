@@ -3,20 +3,20 @@ import type { Db } from '../../db/connect/client.ts'
 import { FairQueue } from '../../load/fair-queue.ts'
 import { Shares } from '../../load/shares.ts'
 
-/** Wraps the database for one read. While the read waits for the archive, its slot is free for others. */
+/** Wraps the database for one read. While the read waits for the archive, another read may use its slot. */
 export type YieldingDb = (db: Db) => Db
 
 /**
- * Runs event reads that many callers request at once.
+ * Runs event reads that many callers request at the same time.
  *
  * Callers that request the same page share one read, and only a few reads run at a time. Ledgers are served
- * round-robin, so that the five hundred reads of one ledger delay no other. The reads of one ledger run in their
- * order. A read that waits for the archive keeps what it has read in memory, so such reads are bounded too, and no
- * single ledger can take all of them.
+ * round-robin, so that five hundred reads of one ledger do not delay another ledger. The reads of one ledger run in
+ * their order. A read that waits for the archive keeps its rows in memory. The number of such reads is therefore
+ * bounded too, and no single ledger can take all of them.
  */
 export class SharedReads<T> {
   readonly #atOnceMax: number
-  /** Reads that have queried the archive, until they end. */
+  /** Reads that have queried the archive. Each is counted until it ends. */
   readonly #ofArchive: Shares
   readonly #reading = new Map<string, Promise<T>>()
   readonly #waiting = new FairQueue<() => void>()
@@ -34,7 +34,7 @@ export class SharedReads<T> {
   }
 
   /**
-   * Runs `read`, or shares a running one with the same `key`. Reads that could return different data MUST have
+   * Runs `read`, or shares a running read with the same `key`. Reads that could return different data MUST have
    * different keys. Throws ApiError `archive_unavailable` if too many reads wait for the archive.
    */
   read(ledger: string, key: string, read: (turned: YieldingDb) => Promise<T>): Promise<T> {
@@ -78,7 +78,7 @@ export class SharedReads<T> {
     else this.#atOnce++
   }
 
-  /** Hands the slot to the next waiter. */
+  /** Gives the slot to the next waiter. */
   #giveBack(): void {
     const next = this.#waiting.next()
     if (next) next()

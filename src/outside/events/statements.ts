@@ -10,13 +10,14 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { StatementReader } from './read-events.ts'
 
-/** Reads statements without verification, for a server that shows its own database. */
+/** Reads statements without verification: a server uses it to show its own database. */
 export const storedStatements: StatementReader = async () => (row) =>
   parseStatement(parseEnvelope(row.envelope).payload)
 
 /**
- * Reads statements whose signature, by a key of this deployment, and position are verified. The database's owner
- * could write an entry, and receivers act on what the worker sends.
+ * Reads statements after verifying their position, and their signature by a key of this deployment. The verification
+ * is needed because receivers act on the events that the worker sends, and the owner of the database could write an
+ * entry.
  */
 export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): StatementReader {
   const ledger = formatId('led', ledgerId)
@@ -26,7 +27,10 @@ export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): Statemen
   }
 }
 
-/** Returns no kid if the envelope can't be parsed; verifyRow reports that. */
+/**
+ * Returns the kid of an envelope, as a list. The list is empty if the envelope can't be parsed; verifyRow reports
+ * that error.
+ */
 function kidOf({ envelope }: EventRow): string[] {
   try {
     return [toHex(parseEnvelope(envelope).kid)]

@@ -5,12 +5,12 @@ type WatchLog = { warn(details: object, message: string): void }
 type WatchOptions<Key, Seen> = {
   /** Noun for the log: "ledgers that are tailed". */
   readonly noun: string
-  /** Text of a key. Equal keys have equal texts. */
+  /** Returns the text of a key. Equal keys have equal texts. */
   readonly keyOf: (key: Key) => string
-  /** Reads the state of each key, in their order. */
+  /** Reads the state of each key. The result has the order of `keys`. */
   readonly read: (keys: readonly Key[]) => Promise<readonly Seen[]>
   readonly pollMs: number
-  /** Share of time that queries may take. With many keys they come less often. */
+  /** Share of time that queries may take. With many keys, queries run less often. */
   readonly timeShareMax: number
   readonly log: WatchLog
 }
@@ -20,12 +20,12 @@ type Waiter<Seen> = (seen: Seen) => void
 type Watched<Key, Seen> = { readonly key: Key; readonly waiters: Set<Waiter<Seen>> }
 
 /**
- * Waits for a state of the database: one query for all keys that have a waiter, and none without. Any process may
- * have written the state. While the database is unreachable, waiters go on waiting.
+ * Waits for a state of the database that any process may have written. One query serves all keys that have a waiter;
+ * without waiters no query runs. While the database is unreachable, waiters continue to wait.
  */
 export class Watch<Key, Seen> {
   readonly #options: WatchOptions<Key, Seen>
-  /** By text of the key. A key without waiters is removed. */
+  /** Keys with waiters, by the text of the key. */
   readonly #watched = new Map<string, Watched<Key, Seen>>()
   #isPolling = false
 
@@ -33,7 +33,7 @@ export class Watch<Key, Seen> {
     this.#options = options
   }
 
-  /** Resolves with the first state for which `matches` is true; null after `msMax`, or when `signal` aborts. */
+  /** Resolves with the first state for which `matches` is true; with null after `msMax`, or when `signal` aborts. */
   until(
     key: Key,
     matches: (seen: Seen) => boolean,
@@ -71,7 +71,7 @@ export class Watch<Key, Seen> {
     if (watched?.waiters.size === 0) this.#watched.delete(text)
   }
 
-  /** Polls until nobody waits. Never throws. */
+  /** Polls until there are no waiters. Never throws. */
   async #poll(): Promise<void> {
     const { pollMs, timeShareMax, log, noun } = this.#options
     this.#isPolling = true

@@ -1,8 +1,8 @@
 import { CODE } from '../../proof/statement/fields.ts'
 
-/* Fields of a peer's answer. They are not signed. */
+/* Checks for the fields of a peer's answer, which are not signed. */
 
-/** Returns true for the code of a problem or of a refusal. */
+/** Returns true if the value has the form of a code of a problem or refusal. */
 export function isCode(value: unknown): value is string {
   return typeof value === 'string' && CODE.test(value)
 }

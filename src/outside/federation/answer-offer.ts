@@ -13,15 +13,15 @@ type ReceivedOffer = {
   readonly signer: Signer
   readonly author: Author
   readonly proposed: ProposedEntry
-  /** The record as the transaction reads it; null: there is none. */
+  /** The record as the transaction reads it; null: no such record. */
   readonly row: RecordRowRead | null
   readonly evidence: JudgedEvidence
   readonly receivedRow: ReceivedDetail
 }
 
 /**
- * Makes the entry that answers a peer's offer: the step itself, or a refusal. Its code is the one that an agent of
- * this ledger would get.
+ * Makes the entry that answers a peer's offer: the step itself, or a refusal. The refusal has the code that an agent
+ * of this ledger would get for the same step.
  */
 export async function answerOffer(
   deps: Pick<OfferedStepDeps, 'now'>,
@@ -30,7 +30,7 @@ export async function answerOffer(
   try {
     return await takeOffer(deps, offer)
   } catch (error) {
-    // A fault of ours does not refuse the offer.
+    // An error on our side (500 and above) does not refuse the offer.
     if (error instanceof ApiError && error.status < 500) return refuseOffer(deps, offer, error.code)
     throw error
   }

@@ -23,7 +23,7 @@ export type PeerAuthDeps = {
   readonly now: () => number
 }
 
-/** The peering of a request, with its sender and receiver; ids as text and as bytes. */
+/** The peering of a request, with its sender and receiver. Each id is given as text and as bytes. */
 export type PeeringIds = {
   readonly ledger: string
   readonly ledgerId: Uuid
@@ -60,8 +60,8 @@ export function readRequestSignature(
 }
 
 /**
- * Verifies that the peer signed the request, recently, with the current key of its ledger, and that the peering is
- * active. Throws ApiError.
+ * Verifies that the peering is active, and that the peer signed the request recently, with the current key of its
+ * ledger. Throws ApiError.
  */
 export async function authenticatePeer(deps: PeerAuthDeps, signed: RequestSignature): Promise<PeerRequest> {
   const { ids, contact } = await getContact(deps, signed)
@@ -80,8 +80,8 @@ export async function authenticatePeer(deps: PeerAuthDeps, signed: RequestSignat
 }
 
 /**
- * Finds the peering that a request names. Throws `peer_unknown`, or `overloaded` if too many requests look up a
- * peering.
+ * Finds the peering that a request names. Throws `peer_unknown`, or `overloaded` if too many requests are looking up
+ * peerings.
  */
 export async function getContact(
   deps: Pick<PeerAuthDeps, 'lookups' | 'peerMacs'>,
@@ -103,10 +103,10 @@ export async function getContact(
   return { ids, contact }
 }
 
-/** Cached: parsing a key takes 4 µs, and one key signs all 500 entries of a request. */
+/** Cache of parsed keys: parsing takes 4 µs, and one key signs all 500 entries of a request. */
 const parsedKeys = new WeakMap<object, PublicKey>()
 
-/** Parses a peer's key. The result is cached by the object, so `row` MUST NOT change. */
+/** Parses a peer's key. The result is cached by the identity of `row`, so `row` MUST NOT change. */
 export function publicKeyOf(row: Pick<PeerKeyRow, 'alg' | 'spki'>): PublicKey {
   const known = parsedKeys.get(row)
   if (known) return known

@@ -15,14 +15,14 @@ import type { PeeringIds } from './authenticate.ts'
 import { PEER_OFFERS_MAX } from './limits.ts'
 import { EntryRefused, eventOf, type ProposedEntry, type SentTypes } from './proposed.ts'
 
-/** Stored state that a request touches. Each accepted entry changes it. */
+/** Stored state that a request depends on. Each accepted entry of the request changes it. */
 export type StoredState = {
   readonly ids: PeeringIds
   readonly contact: PeerContact
   state: PeerContact['state']
-  /** Stored entries of the peer, by seq. `envelope`: read only if an erasure names the entry. */
+  /** Stored entries of the peer, by seq. `envelope` is read only if an erasure names the entry. */
   readonly storedEntries: Map<number, Pick<StoredEntry, 'leaf' | 'receipt' | 'envelope'>>
-  /** Leaves, by `recordId version`. */
+  /** Leaf hashes of entries, by `recordId version`. */
   readonly versions: Map<string, string>
   readonly records: Map<string, KnownRecord>
   readonly offers: Map<number, OwnOffer>
@@ -46,8 +46,8 @@ export type Decision =
   | { readonly todo: 'offer' }
 
 /**
- * Decides about an entry of a peer that is valid by itself. Throws EntryRefused or ProofError if it is refused for
- * good.
+ * Decides about an entry of a peer that is valid by itself. Throws EntryRefused or ProofError if the entry is refused
+ * for good.
  */
 export function decide(known: StoredState, entry: ProposedEntry): Decision {
   const stored = known.storedEntries.get(entry.seq)
@@ -73,7 +73,10 @@ export function decide(known: StoredState, entry: ProposedEntry): Decision {
   }
 }
 
-/** Earlier entries, also of the same request, may have changed the peering. */
+/**
+ * Refuses the entry if the peering does not accept it now: earlier entries, even of the same request, may have
+ * changed the peering.
+ */
 function refuseInactive({ state }: StoredState, kind: EntryKind): void {
   const isOfHandshake = kind === 'peer-added' || kind === 'peer-revoked'
   const isTimely = state === 'active' || (state === 'pending' && isOfHandshake)
@@ -102,7 +105,7 @@ function requireHandshake({ ids, contact }: StoredState, { statement }: Proposed
     throw new EntryRefused('handshake_mismatch', 'it is about another handshake')
 }
 
-/** Decides about the other side's half of the handshake. It names our half. */
+/** Decides about the `peer-added` of the other side. That entry must name our own `peer-added` by its leaf hash. */
 function decideAdded(known: StoredState, entry: ProposedEntry): Decision {
   if (known.state !== 'pending') throw new EntryRefused('handshake_mismatch', 'it was received before')
   const { counterpart } = predicateOf(entry)
@@ -151,7 +154,7 @@ function recordOf(known: StoredState, { record, statement }: ProposedEntry): Kno
   )
 }
 
-/** Erases our copy of a document that the home has erased. */
+/** Decides about an erasure by the home: our copy of the erased document is erased too. */
 function decideErasure(known: StoredState, entry: ProposedEntry): Decision {
   const of = known.storedEntries.get(predicateOf(entry)['seq'] as number)
   if (!of) throw new EntryRefused('not_shared', 'the entry whose document it erases was not received')
@@ -175,7 +178,7 @@ function decideRefusal(known: StoredState, entry: ProposedEntry): Decision {
   return receive({ offer: { seq: received.seq, state: 'refused', code } })
 }
 
-/** Finds our offer and marks it as answered. Throws EntryRefused if it was answered before. */
+/** Finds our offer and marks it as answered. Throws EntryRefused if the offer was answered before. */
 function decideOwnOffer(
   known: StoredState,
   { ledger, seq, leaf }: { readonly ledger: string; readonly seq: number; readonly leaf: string },
@@ -190,8 +193,8 @@ function decideOwnOffer(
 }
 
 /**
- * Passes on a step that an agent of the peer offers for a record of ours. The record's lifecycle decides whether it
- * is taken.
+ * Decides about a step that an agent of the peer offers for a record of ours. The step is passed on: the record's
+ * lifecycle decides later whether it is taken.
  */
 function decideOffer(known: StoredState, entry: ProposedEntry): Decision {
   if (predicateOf(entry)['peer'] !== known.ids.peer)
@@ -208,7 +211,7 @@ function decideOffer(known: StoredState, entry: ProposedEntry): Decision {
   return { todo: 'offer' }
 }
 
-/** Decides about a step of the peer's record, by the steps before it. */
+/** Decides about a step of the peer's record, by the earlier steps of that record. */
 function decideEvent(known: StoredState, entry: ProposedEntry): Decision {
   const record = recordOf(known, entry)
   const version = entry.version!
@@ -249,8 +252,8 @@ function follow(before: GatedRecord, entry: ProposedEntry): GatedRecord {
 }
 
 /**
- * Finds how the record shares its documents: in its creation, or in an earlier `record-shared`. Throws EntryRefused
- * if it is not shared.
+ * Finds how the home shares the record's documents: in the record's creation, or in an earlier `record-shared`.
+ * Throws EntryRefused if the record is not shared.
  */
 function requireShare(
   known: StoredState,
@@ -275,7 +278,7 @@ function verifyDocuments(mode: 'whole' | 'digests', { documentState, statement }
   )
 }
 
-/** Returns the definition that the request contains; null: it is known already. */
+/** Returns the type's definition from the request; null: the definition is stored already. */
 function requireType(known: StoredState, entry: ProposedEntry): string | null {
   const { type, typeDigest } = predicateOf(entry) as { type: string; typeDigest: string }
   if (BUILT_IN_TYPES.get(type)?.digest === typeDigest || known.receivedTypes.has(typeDigest)) return null
@@ -286,8 +289,8 @@ function requireType(known: StoredState, entry: ProposedEntry): string | null {
 }
 
 /**
- * Returns the seq of our offer that the step takes; null: the step is of another agent. The step of one of our agents
- * MUST equal its offer.
+ * Returns the seq of our offer that the step takes; null: the step's actor is not an agent of ours. A step of one of
+ * our agents MUST equal its offer.
  */
 function takenOffer(known: StoredState, entry: ProposedEntry): number | null {
   const { offer, actor } = predicateOf(entry) as {

@@ -11,15 +11,15 @@ import { findAuthenticContact } from './peer-keys.ts'
 import { EntryRefused, verifyProposed } from './proposed.ts'
 
 /*
- * Entries by which a peer contradicts itself. A database row alone proves nothing: it is verified whenever it is
- * shown or counted, under the key that the peer used at that position.
+ * Reads forks: entries by which a peer contradicts itself. A database row alone proves nothing. So each fork is
+ * verified whenever it is shown or counted, with the key that the peer used at that position.
  */
 
 export type ForkDeps = { readonly peerMacs: PeerMacs }
 
 /**
- * Lists forks like listPeerForks, without rows that the peer has not signed. `after`: continues after the last row
- * that was read.
+ * Lists forks like listPeerForks, but leaves out rows that the peer has not signed. `after`: the last row of the
+ * previous page.
  */
 export async function readForks(
   deps: ForkDeps,
@@ -51,7 +51,7 @@ async function countForks(deps: ForkDeps, db: Db, of: ForkedPeer): Promise<numbe
   return Math.min(count, PEER_FORKS_COUNTED_MAX)
 }
 
-/** Counts the forks of a peering. Most peerings have none, and then no query is made. */
+/** Counts the forks of a peering. For a peering without forks, as most are, no query is made. */
 export async function countForksOf(
   deps: ForkDeps & { readonly readPool: Db },
   { ledgerId }: Pick<ForkedPeer, 'ledgerId'>,

@@ -26,7 +26,7 @@ type Introduction = { readonly peer: string; readonly token: string; readonly in
 type IntroductionDeps = PeeringDeps & PeerAuthDeps & { readonly readPool: pg.Pool }
 
 /**
- * Handles the request of the invited side: the holder of the token becomes the peer. Returns the envelope (base64) of
+ * Handles the request of the invited side: whoever sends the token becomes the peer. Returns the envelope (base64) of
  * our `peer-added`. A repeated request gets the same answer. Throws ApiError.
  */
 export async function introduce(
@@ -36,7 +36,8 @@ export async function introduce(
 ): Promise<{ readonly envelope: string }> {
   if (signed.peering !== peer || signed.from !== invited.ledger)
     throw new ApiError('peer_unknown', 'the headers and the body name different peers')
-  // The identity goes into our chain, so a verifier must accept it. Otherwise nobody could verify our chain any more.
+  // The identity is written into our chain, so a verifier must accept it. An invalid identity would make our chain
+  // unverifiable.
   if (!isIdentity(invited as JsonObject))
     throw new ApiError('invalid_request', '/invited is not valid in an entry', {
       members: { path: '/invited' },
@@ -69,7 +70,7 @@ function keyOf({ envelopeKey }: Identity) {
   }
 }
 
-/** Repeats the answer for the same invited side, because the first one may have been lost. */
+/** Returns the same answer to the same invited side again, because the first answer may have been lost. */
 async function answerAgain(
   { readPool }: Pick<IntroductionDeps, 'readPool'>,
   ledgerId: Uuid,
@@ -93,7 +94,7 @@ async function addPeer(
   if (invited.ledger === inviter.ledger)
     throw new ApiError('peer_exists', 'a ledger cannot be a peer of itself')
   const self = await getSelf(deps.readPool, ledgerId)
-  // The invited side trusts the key in the invitation.
+  // Our current key must be the one in the invitation, because the invited side trusts that key.
   if (self.envelopeKid !== inviter.envelopeKey.kid)
     throw new ApiError('token_invalid', 'the inviter has replaced its key since: ask for another invitation')
   const author: Author = {
@@ -110,7 +111,7 @@ async function addPeer(
     counterpart: null,
   })
   await administer(deps, author, about).catch((error: Error) => {
-    // The second of two simultaneous requests is answered like a retry.
+    // Of two simultaneous requests, the second is answered like a retry.
     if (!(error instanceof ApiError && error.code === 'peer_not_active')) throw error
   })
 }
@@ -124,7 +125,10 @@ export function handshakeOf(
   return { peer: formatId('peer', peerId), tokenHash: hash('sha256', token), inviter, invited }
 }
 
-/** Builds the `peer-added` entry. `counterpart`: leaf (hex) of the inviter's entry, in the invited side's entry. */
+/**
+ * Builds the `peer-added` entry. `counterpart`: in the invited side's entry, the leaf (hex) of the inviter's entry;
+ * in the inviter's entry, null.
+ */
 export function peerAdded(
   { peerMacs }: { readonly peerMacs: PeerMacs },
   peerId: Uuid,

@@ -23,8 +23,9 @@ import { PEER_CLOCK_WINDOW_MS } from './limits.ts'
  * Signatures of requests between peers: one profile of RFC 9421 with RFC 9530 (docs/formats/federation.md,
  * "Requests").
  *
- * Everything that a profile can fix is fixed. Each header has one spelling, and reading is comparing. A more liberal
- * receiver would have to interpret two labels, a component that is covered twice, or an unknown parameter.
+ * The profile fixes everything that it can. Each header has exactly one spelling, so the receiver only compares. A
+ * more liberal receiver would have to interpret two labels, a component that is covered twice, or an unknown
+ * parameter.
  */
 
 const CONTENT_DIGEST = 'content-digest'
@@ -41,15 +42,17 @@ const COMPONENTS = ['@method', '@target-uri', CONTENT_DIGEST, PEERING, FROM, TO]
 const COVERED = `(${COMPONENTS.map((name) => `"${name}"`).join(' ')})`
 const TAG = 'tallystick-federation-v1'
 
-/** A time in seconds has 10 digits until the year 2286. */
+/** `created` has 10 digits: a time in seconds has 10 digits until the year 2286. */
 const PARAMETERS = new RegExp(
   `^;created=(?<created>[1-9][0-9]{9});nonce="(?<nonce>[\\w-]{22})";keyid="(?<keyid>[0-9a-f]{64})";alg="ed25519";tag="${TAG}"$`,
 )
-/** Visible ASCII: a line feed would begin another component. */
+/** Only visible ASCII, because a line feed would begin another component of the signature base. */
 const TARGET_URI = /^[\x21-\x7e]+$/
 const METHOD = /^[A-Z]+$/
 
 /**
+ * Input of a signature.
+ *
  * - `targetUri`: the receiver's public URL and the path.
  * - `peering`: `peer_…`.
  * - `from`, `to`: `led_…`.
@@ -63,7 +66,7 @@ type SignedRequest = {
   readonly to: string
 }
 
-/** Headers of a signed request, unverified before `verifyRequestSignature`. */
+/** Headers of a signed request. They are unverified until `verifyRequestSignature` returns true. */
 export type RequestSignature = {
   readonly peering: string
   readonly from: string
@@ -81,10 +84,10 @@ export type RequestSignature = {
   readonly signature: Uint8Array
 }
 
-/** As Node returns them: names in lower case, repeated headers joined. */
+/** Headers as Node returns them: names in lower case, repeated headers joined. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** In the order in which they are checked. */
+/** Codes in the order in which they are checked. */
 export type RequestSignatureErrorCode = 'peer_unknown' | 'signature_malformed'
 
 export class RequestSignatureError extends Error {
@@ -98,7 +101,7 @@ export class RequestSignatureError extends Error {
 }
 
 /**
- * Returns the headers of a signed request besides `content-type`. `nonce`: 16 bytes that were never used before.
+ * Returns the headers of a signed request, except `content-type`. `nonce`: 16 bytes that were never used before.
  * Throws if the key is not Ed25519.
  */
 export function signRequest(
@@ -133,13 +136,13 @@ export function signRequest(
 }
 
 /**
- * Parses exactly what `signRequest` writes.
+ * Parses the headers, in exactly the form that `signRequest` writes.
  *
  * `method`, `targetUri`: those of the request as the receiver knows it, never from a header. If the request was
  * signed for another target, its signature is invalid for this one.
  *
- * Throws RequestSignatureError: `peer_unknown` if one of the three headers that name the peering is missing or no id,
- * otherwise `signature_malformed`.
+ * Throws RequestSignatureError. The code is `peer_unknown` if one of the three headers that name the peering is
+ * missing or is not an id; otherwise `signature_malformed`.
  */
 export function parseRequestSignature(
   headers: RequestHeaders,
@@ -167,8 +170,8 @@ export function parseRequestSignature(
 }
 
 /**
- * Returns true if this key signed the request. The caller has found the key by `keyid`, among those of the peer in
- * `from`.
+ * Returns true if this key signed the request. `key`: the key that the caller found by `keyid`, among the keys of the
+ * peer in `from`.
  */
 export function verifyRequestSignature(
   { base, signature }: Pick<RequestSignature, 'base' | 'signature'>,
@@ -178,7 +181,7 @@ export function verifyRequestSignature(
   return key.alg === 'EdDSA' && verifySignature(key, base, signature)
 }
 
-/** Compares the digest with the body. `body`: the bytes as they came, before any parsing. */
+/** Returns whether the digest matches the body. `body`: the bytes as received, before any parsing. */
 export function verifyContentDigest(
   { contentDigest }: Pick<RequestSignature, 'contentDigest'>,
   body: Uint8Array | string,
@@ -187,8 +190,8 @@ export function verifyContentDigest(
 }
 
 /**
- * Returns true if the two clocks are close enough. A nonce must be stored for as long as this may be true: twice the
- * window.
+ * Returns true if the sender's clock and ours are close enough. A nonce must be stored for twice the window, because
+ * the function may return true for so long.
  */
 export function isWithinWindow(createdMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - createdMs) <= PEER_CLOCK_WINDOW_MS
@@ -245,7 +248,7 @@ function parseIdHeader(headers: RequestHeaders, name: string, prefix: IdPrefix):
   throw new RequestSignatureError('peer_unknown', `${name} is missing or not an id`)
 }
 
-/** Parses a dictionary of one member, a byte sequence (RFC 8941 §3.2, §3.3.5). */
+/** Parses a structured field: a dictionary of one member, whose value is a byte sequence (RFC 8941 §3.2, §3.3.5). */
 function parseBytes(headers: RequestHeaders, header: string, name: string, bytes: number): Uint8Array {
   const text = textOf(headers, header)
   const head = `${name}=:`
@@ -263,7 +266,7 @@ function decode(from: (text: string) => Uint8Array, text: string, bytes: number,
   throw malformed(header)
 }
 
-/** Returns a header. Throws for a list: it is unclear which of its values the sender signed. */
+/** Returns a header. Throws if the header is repeated, because it is unclear which of the values the sender signed. */
 function textOf(headers: RequestHeaders, name: string): string {
   const value = headers[name]
   if (typeof value !== 'string') throw malformed(name)

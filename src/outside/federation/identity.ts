@@ -13,7 +13,7 @@ export type Identity = {
   readonly ledger: string
   readonly url: string
   readonly origin: string
-  /** Leaf of its first entry, lower-case hex. */
+  /** Leaf hash of the ledger's first entry, lower-case hex. */
   readonly genesis: string
   readonly envelopeKey: PeerKeyText
 }
@@ -33,8 +33,8 @@ export async function identityOf(db: Db, ledgerId: Uuid, publicUrl: string): Pro
 }
 
 /**
- * Parses a peer's key. Throws ProofError if it is no key, or if `kid` is not its thumbprint. ES256 keys parse too,
- * but requests are signed with Ed25519 only.
+ * Parses a peer's key. Throws ProofError if the text is not a key, or if `kid` is not its thumbprint. ES256 keys
+ * parse too, but requests are signed with Ed25519 only.
  */
 export function parsePeerKey({ kid, alg, spki }: PeerKeyText): PublicKey {
   const key = parsePublicKey(alg, fromBase64(spki))

@@ -7,27 +7,28 @@ import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_PER_PEERING_MAX, PEER_REQUESTS_WAI
 type PeeringName = Pick<PeeringIds, 'ledger' | 'peer'>
 
 /**
- * Queues requests of peers that append. A few run at a time, at most one for each ledger; others wait, up to a limit.
+ * Queues requests of peers that append. A few requests run at a time, at most one for each ledger; others wait, up to
+ * a limit.
  *
- * One peer may have a few requests only, or it would take all slots. The peers of one ledger together may have half
- * of what other ledgers leave: a tenant can have a thousand peers, all its own.
+ * One peer may have only a few requests here; otherwise it would take all slots. A tenant can have a thousand peers
+ * that are all its own. So the peers of one ledger together may have only half of the slots that other ledgers leave.
  *
  * Ledgers are served round-robin, and so are the peers of a ledger. Each peer has at most one request in the queue;
- * its next one enters in order when that has ended. So a peer has two requests under way, one that is checked while
- * the other is appended, and no peer waits for more than one request of any other.
+ * its next request enters the queue when that one has ended. So a peer has two requests under way: one is checked
+ * while the other is appended. No peer waits for more than one request of any other peer.
  */
 export class Inbox {
-  /** By ledger; at most one request of each peer. */
+  /** Waiting requests by ledger, at most one of each peer. */
   readonly #waiting = new FairQueue<() => void>()
   readonly #places = new Shares({ rule: 'rest', max: PEER_REQUESTS_WAITING_MAX })
-  /** By ledger and peer: number of requests under way and waiting, and the end of the last one. */
+  /** Requests of each ledger and peer: how many are under way or waiting, and the end of the last one. */
   readonly #ofPeering = new Map<string, { count: number; last: Promise<void> }>()
   /** Ledgers for which a request is being appended. */
   readonly #busy = new Set<string>()
 
   /**
-   * Runs `work` when a slot is free. `prepare` runs before that, so that slow work for one peer delays no other.
-   * Throws `overloaded`, `rate_limited`, or what `prepare` and `work` throw.
+   * Runs `work` when a slot is free. `prepare` runs before the request takes a slot, so that slow work for one peer
+   * does not delay others. Throws `overloaded`, `rate_limited`, or what `prepare` and `work` throw.
    */
   async run<T, Prepared = undefined>(
     of: PeeringName,
@@ -44,12 +45,15 @@ export class Inbox {
     }
   }
 
-  /** Counts requests that only wait for a slot. */
+  /** Number of requests that only wait for a slot. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** Registers a request. `before`: the end of the peer's previous request; null: none. `end` MUST be called once. */
+  /**
+   * Registers a request. `before`: the end of the peer's previous request; null: no previous request. The caller MUST
+   * call `end` once.
+   */
   #enter({ ledger, peer }: PeeringName): { readonly before: Promise<void> | null; readonly end: () => void } {
     const name = `${ledger} ${peer}`
     const known = this.#ofPeering.get(name)
@@ -61,7 +65,7 @@ export class Inbox {
     }
     const before = known?.last ?? null
     const { promise, resolve } = Promise.withResolvers<void>()
-    // A request that fails early ends only when the requests before it have ended.
+    // The end of a request also waits for the requests before it, in case this one fails early.
     const last = before === null ? promise : Promise.all([before, promise]).then(() => {})
     const own = known ?? { count: 0, last }
     own.count++
@@ -102,7 +106,10 @@ export class Inbox {
     )
   }
 
-  /** Starts the next request of the first ledger without a running one. That ledger then goes to the end. */
+  /**
+   * Starts the next request of the first ledger that has no running request. That ledger then moves to the end of the
+   * queue.
+   */
   #beginNext(): void {
     this.#waiting.next((ledger) => !this.#busy.has(ledger))?.()
   }

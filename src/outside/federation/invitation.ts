@@ -21,7 +21,7 @@ const CHARS_MAX = 8_192
 const hex = z.string().regex(/^[0-9a-f]{64}$/)
 const text = z.string().min(1).max(512)
 
-/** Exactly the members that the handshake signs. */
+/** Schema of an identity. It has exactly the members that the handshake signs. */
 export const identity = z
   .strictObject({
     ledger: z.string().refine((id) => isId('led', id)),
@@ -51,7 +51,7 @@ export function formatInvitation(made: Invitation): string {
   return PREFIX + Buffer.from(canonicalize(made)).toString('base64url')
 }
 
-/** Parses an invitation; null: invalid. */
+/** Parses an invitation. Returns null for an invalid one. */
 export function parseInvitation(given: string): Invitation | null {
   if (!given.startsWith(PREFIX) || given.length > CHARS_MAX) return null
   try {

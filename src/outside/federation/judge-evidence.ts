@@ -8,14 +8,15 @@ import type { PeeringIds } from './authenticate.ts'
 import { unavailable } from './peer-transaction.ts'
 import type { ProposedEntry } from './proposed.ts'
 
-/** Refusal of each offer's evidence, by its schema; null: the evidence is valid. */
+/** The refusal of each offer's evidence by its schema; null: the evidence is valid. */
 export type JudgedEvidence = ReadonlyMap<ProposedEntry, ApiError | null>
 
 /**
  * Validates the evidence of each offer that may still be taken.
  *
- * It runs before the transaction and before the inbox slot, because a costly schema of one tenant may take seconds.
- * Other offers are skipped: versions only grow, and a record's type never changes.
+ * Validation runs before the transaction and before the request takes an inbox slot, because a tenant's costly schema
+ * may take seconds. Offers that can't be taken any more are skipped. This is safe: versions only grow, and a record's
+ * type never changes.
  */
 export async function judgeEvidence(
   deps: OfferedStepDeps & { readonly readPool: pg.Pool },
@@ -36,8 +37,8 @@ export async function judgeEvidence(
 }
 
 /**
- * Throws the refusal of the offer's evidence, if any. Throws `unavailable` if the record was missing or not shared
- * when the evidence was checked.
+ * Throws the refusal of the offer's evidence, if it was refused. Throws `unavailable` if, when the evidence was
+ * checked, the record was missing or not shared.
  */
 export function requireJudged(judged: JudgedEvidence, offer: ProposedEntry): void {
   const found = judged.get(offer)

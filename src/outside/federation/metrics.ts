@@ -21,7 +21,7 @@ import type { ReceiveDeps } from './receive.ts'
 
 /** Why a request to a peer failed: the code of its problem document, or the reason for no answer. */
 const FAILURES = [
-  // An aborted request is sent again.
+  // `aborted` is left out, because an aborted request is sent again.
   ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
   'peer_unknown',
   'peer_suspended',
@@ -83,7 +83,7 @@ export function makeSendingObserver(metrics: Metrics): PeerSenderObserver {
   }
 }
 
-/** Maps an unknown code to `other`: a peer can send any code. */
+/** Maps an unknown code to `other`, because a peer can send any code. */
 function knownOf<Code extends string>(known: readonly Code[], code: string): Code | 'other' {
   return known.find((one) => one === code) ?? 'other'
 }

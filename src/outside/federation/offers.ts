@@ -36,13 +36,16 @@ import { columnsOf, signOffer } from './sign-offer.ts'
 
 type OfferDeps = AppendDeps & RemoteReadDeps & { readonly entropy: Entropy; readonly now: () => number }
 
-/** The record as known here, with its newest offer. `replayed`: an earlier request with the same key made the offer. */
+/**
+ * The record as this ledger knows it, with its newest offer. `replayed`: an earlier request with the same idempotency
+ * key made the offer.
+ */
 export type OfferResult = RecordJson & { readonly replayed: boolean }
 
-/** `peerId`: as in RemoteRecordQuery. */
+/** Request for an offer. `peerId`: as in RemoteRecordQuery. */
 export type OfferRequest = StepInput & { readonly peerId?: Uuid | undefined }
 
-/** Offers to activate a record. null: no record of another ledger that the caller may see has this id. */
+/** Offers to activate a record. Returns null if no record of another ledger with this id is visible to the caller. */
 export function offerActivation(
   deps: OfferDeps,
   caller: Caller,
@@ -52,8 +55,8 @@ export function offerActivation(
 }
 
 /**
- * Offers a completion; otherwise like offerActivation. Throws `document_too_large` and `weak_salt`. The home decides
- * whether the evidence fits the type.
+ * Offers a completion; otherwise like offerActivation. Also throws `document_too_large` and `weak_salt`. The home
+ * decides whether the evidence fits the type.
  */
 export function offerCompletion(
   deps: OfferDeps,
@@ -71,7 +74,7 @@ export function offerCompletion(
   })
 }
 
-/** Throws `not_home` for a step that only the home can take. null as in offerActivation. */
+/** Throws `not_home`, because only the home can take this step. Returns null like offerActivation. */
 export async function refuseAtGuest(
   deps: RemoteReadDeps,
   caller: Caller,
@@ -130,8 +133,8 @@ async function offer(
 }
 
 /**
- * If an earlier request with the same key made an offer, returns that result, whatever the record's state is now.
- * Otherwise throws `error`.
+ * If an earlier request with the same idempotency key made an offer, returns that result, whatever the record's state
+ * is now. Otherwise throws `error`.
  */
 async function explainRefusal(
   deps: OfferDeps,
@@ -165,8 +168,8 @@ async function showNow(
 }
 
 /**
- * Refuses offers that the record's state, as known here, rules out, so that the home gets none in vain. The home
- * checks deadlines by its own clock.
+ * Refuses offers that the record's known state rules out, so that none are sent to the home in vain. The home checks
+ * deadlines by its own clock.
  *
  * Throws ApiError `not_entitled`, `version_mismatch`, `state_conflict`, `peer_not_active`, `offer_pending`, in this
  * order.

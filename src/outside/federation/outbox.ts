@@ -17,31 +17,35 @@ import { PEER_RANGE_ENTRIES_MAX, PEER_TYPES_PER_REQUEST_MAX } from './limits.ts'
 export type Outgoing = {
   readonly entries: readonly SharedEntry[]
   readonly documents: ReadonlyMap<number, SharedDocument>
-  /** Canonical JSON. */
+  /** Definitions of types, in canonical JSON. */
   readonly types: readonly string[]
-  /** Size of envelopes, documents and definitions of types. */
+  /** Total size of envelopes, documents and type definitions. */
   readonly bytes: number
   /** True if the request is full and there are more entries. */
   readonly isFull: boolean
   readonly nextSeq: number
-  /** The record of the backlog that the entries belong to, and where its rest begins; null: all of it is here. */
+  /**
+   * Change of the backlog when the entries are settled: its record, and where the entries that are left begin. null:
+   * no change.
+   */
   readonly backlog: BacklogChange | null
 }
 
-/** Limits of a request. One entry is sent even if it exceeds the bytes. */
+/** Limits of a request. A single entry is sent even if it exceeds `bytes`. */
 export type RequestMax = { readonly entries: number; readonly bytes: number }
 
 /**
- * Reads the next entries to send: from the backlog first, because later entries of the chain may depend on it. No
- * request mixes the two.
+ * Reads the next entries to send. The backlog comes first, because later entries of the chain may depend on it. No
+ * request mixes entries of the backlog with others.
  */
 export async function readOutgoing(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
   return peer.backlog === null ? readRange(db, peer, max) : readBacklog(db, peer, peer.backlog, max)
 }
 
 /**
- * Reads the entry that shared the record of the backlog, if the record was created before it was shared. The peer
- * refuses the creation of a record that nobody has shared with it. null: the backlog needs no such entry.
+ * Reads the entry that shared the record of the backlog, if the record was created before it was shared. The entry
+ * must come first, because the peer refuses the creation of a record that is not shared with it. null: the backlog
+ * needs no such entry.
  */
 export async function readLaterShare(
   db: Db,
@@ -61,7 +65,8 @@ async function readRange(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Ou
   const end = Math.min(peer.size, peer.nextSeq + PEER_RANGE_ENTRIES_MAX)
   const found = await readSharedEntries(db, peer, { from: peer.nextSeq, end, limit: max.entries + 1 })
   const { entries, ...rest } = await fill(db, peer, found, max)
-  // If a record is shared from here on, its earlier entries are sent first.
+  // An entry that shares a record ends the range. The earlier entries of that record become the backlog, which is
+  // sent next.
   const shared = entries.findIndex(({ kind }) => kind === 'record-shared')
   if (shared === -1) {
     const nextSeq = rest.isFull ? entries.at(-1)!.seq + 1 : end
@@ -94,8 +99,8 @@ async function readBacklog(
 }
 
 /**
- * Takes as many entries as a request may contain, at least one, with their documents and types. `found`: one entry
- * beyond the limit shows that there are more.
+ * Takes as many entries as fit into a request, at least one, with their documents and types. `found` has one entry
+ * more than the limit, if there are more.
  */
 async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[], max: RequestMax) {
   const seqs = found.map(({ seq }) => seq)
@@ -128,7 +133,7 @@ async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[], ma
   return { entries, documents, bytes, types: [...types.values()], isFull: entries.length < found.length }
 }
 
-/** Renders the body of the request by concatenation: envelopes and canonical JSON need no escaping. */
+/** Renders the body of the request by concatenation, because envelopes (base64) and canonical JSON need no escaping. */
 export function renderOutgoing({ entries, documents, types }: Outgoing): string {
   const rendered = entries.map((entry) => {
     const document = renderDocument(entry, documents.get(entry.seq))

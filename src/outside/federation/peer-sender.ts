@@ -55,15 +55,18 @@ type PeerSenderDeps = PostDeps &
   }
 
 export type PeerSenderObserver = {
-  /** Called when a request ends, with any result. */
+  /** Called when a request ends, whether it succeeds or fails. */
   readonly request: (ms: number) => void
-  /** Called when a refused request ends a lease. `code`: that of the PeerError. */
+  /** Called when a refused request ends a lease. `code`: the code of the PeerError. */
   readonly failure: (code: string) => void
-  /** Called with the number of entries that the peer has received, or refused for good. */
+  /** Called with the numbers of entries that the peer has received, and that it has refused for good. */
   readonly entries: (counts: { readonly received: number; readonly refused: number }) => void
 }
 
-/** Called when a request to a peer starts. Returns a callback for its failure's code, null for success; or null. */
+/**
+ * Called when a request to a peer starts. Returns null, or a callback that takes the failure's code, or null for
+ * success.
+ */
 export type PostTracer = (
   peer: Pick<DrainedPeer, 'ledgerId' | 'peerId' | 'remoteUrl'>,
   path: string,
@@ -105,7 +108,7 @@ class PeerSender {
   readonly #stopping: AbortSignal
   readonly #beganAtMs = performance.now()
   #limits = new RequestLimits(null)
-  /** The request of entries that failed with a PeerError. */
+  /** The request of entries that failed with a PeerError; null: no request failed. */
   #failed: Request | null = null
   #isLost = false
   /** Records whose share was sent during this lease. */
@@ -118,7 +121,7 @@ class PeerSender {
   }
 
   /**
-   * Sends until there has been nothing to send for a while, or the peer does not answer. Throws only database errors.
+   * Sends until nothing has been left to send for a while, or the peer does not answer. Throws only database errors.
    */
   async run(): Promise<void> {
     let busyAtMs = performance.now()
@@ -155,7 +158,7 @@ class PeerSender {
 
   /**
    * Reduces the limits after a request of entries was refused or got no answer. Returns the failure that ends the
-   * lease; null: go on.
+   * lease; null: sending goes on.
    */
   async #sendLess(error: PeerError): Promise<PeerError | null> {
     if (this.#failed === null) return error
@@ -163,7 +166,8 @@ class PeerSender {
     const size = { entries: outgoing.entries.length, bytes: outgoing.bytes }
     const before = this.#limits.learnt
     if (error.refusal === null) {
-      // One failure may have any cause. If the peer is down, smaller requests do not help, but do no harm either.
+      // Only from the second failure on, because a single failure may have any cause. If the peer is down, smaller
+      // requests do not help, but they do no harm either.
       const isSlow = (error.code === 'reset' || error.code === 'timeout') && peer.failures > 0
       if (isSlow && size.entries > 1 && size.bytes > PEER_REQUEST_ENTRY_BYTES_SLOW)
         this.#limits.shrink(size.bytes)
@@ -201,9 +205,9 @@ class PeerSender {
     }
   }
 
-  /** Sends one entry. Returns the answer, or the reason for a refusal. Throws PeerError for any other failure. */
+  /** Sends one entry. Returns the answer, or the PeerError of a refusal. Throws PeerError for any other failure. */
   async #sendAlone(peer: DrainedPeer, outgoing: Outgoing): Promise<JsonObject | PeerError> {
-    // The lease only lasts for one request.
+    // Renewed, because the lease only lasts for one request.
     if ((await this.#readPeer()) === null) {
       this.#isLost = true
       throw new PeerError('aborted', 'the lease of this peer has ended')
@@ -216,8 +220,8 @@ class PeerSender {
 
   async #fail(peer: DrainedPeer, error: PeerError): Promise<void> {
     this.#deps.observeSending.failure(error.code)
-    // A proxy may repeat requests. Once, a new nonce is all that is needed, so there is no pause. If it repeats, it
-    // is a failure like others, with a pause.
+    // A proxy may have repeated the request. The first time the sender retries at once, because a new nonce is
+    // enough. If it happens again, the failure has a pause like any other.
     const isReplayed = error.code === 'request_replayed'
     const afterMs = isReplayed && peer.failures === 0 ? 0 : retryMs(peer.failures, error.retryAfterMs)
     if (peer.failures === (isReplayed ? 1 : 0)) {
@@ -226,7 +230,7 @@ class PeerSender {
     await endDrain(this.#deps.pool, this.#lease, { error: error.message, afterMs })
   }
 
-  /** Does the next thing to do for the peer. Returns false if there was nothing. */
+  /** Sends what comes next for the peer. Returns false if there was nothing to send. */
   async #step(peer: DrainedPeer): Promise<boolean> {
     const post = (path: string, body: string) =>
       this.#post(peer, { path, body, answerBytesMax: PEER_PAGE_BYTES_MAX })
@@ -249,7 +253,10 @@ class PeerSender {
     return outgoing
   }
 
-  /** Returns the share that must precede the backlog, once a lease for each record; null: none. */
+  /**
+   * Returns the entry that shared the backlog's record, which must be sent first. It is sent once in a lease for each
+   * record. null: nothing must be sent first.
+   */
   async #readShare(peer: DrainedPeer): Promise<Outgoing | null> {
     if (peer.backlog === null || this.#shared.has(peer.backlog.recordId)) return null
     this.#shared.add(peer.backlog.recordId)
@@ -257,8 +264,8 @@ class PeerSender {
   }
 
   /**
-   * Renews the lease for each page: a hundred pages may take longer than a lease, and another lease would start with
-   * the first page again.
+   * Fetches the peer's summary. The lease is renewed for each page, because a hundred pages may take longer than a
+   * lease, and another lease would start with the first page again.
    */
   async #compare(post: (path: string, body: string) => Promise<JsonObject>): Promise<boolean> {
     const summary = await fetchSummary(async (path, body) =>
@@ -314,11 +321,13 @@ class PeerSender {
         const isAll = isAllReceived(before)
         newest = isAll ? newest && (await this.#sendNext(newest, underWay)) : null
         await this.#takeAnswer(before)
-        // Entries of later requests may now have to wait. Their outcomes come when they are sent again.
+        // The peer did not receive all entries, so entries of later requests may have to wait. Their outcomes are
+        // read when they are sent again.
         if (!isAll) return
       }
     } finally {
-      // All requests end before a failure counts, so that none of this peering is under way afterwards.
+      // Waits for all requests before a failure is counted, so that no request of this peering is under way
+      // afterwards.
       await Promise.all(underWay.map(({ posted }) => posted))
     }
   }
@@ -333,8 +342,8 @@ class PeerSender {
   }
 
   /**
-   * Sends the next entries, if a request is free and there are enough of them. Returns the newest request; null:
-   * something else comes first.
+   * Sends the next entries, if another request may start and there are enough entries. Returns the newest request;
+   * null: something other than entries must be sent first.
    */
   async #sendNext(newest: Request, underWay: UnderWay[]): Promise<Request | null> {
     if (underWay.length >= (this.#limits.isSearching ? 1 : PEER_REQUESTS_UNDER_WAY)) return newest
@@ -346,7 +355,7 @@ class PeerSender {
     return next
   }
 
-  /** Reads the peering again. null: something else comes first. */
+  /** Reads the peering again. Returns null if something other than entries must be sent first. */
   async #readPeerAgain(before: DrainedPeer, outgoing: Outgoing): Promise<Request | null> {
     if (this.#isOver()) return null
     const peer = await this.#readPeer()
@@ -379,7 +388,7 @@ class PeerSender {
     )
   }
 
-  /** Sends our key rotations, signed by the old key. Until the peer knows the new key, nothing else is sent. */
+  /** Sends our key rotations, signed by the old key. Nothing else is sent until the peer knows the new key. */
   async #sendRotations(peer: DrainedPeer): Promise<boolean> {
     const { pool } = this.#deps
     const rotations = await readRotations(pool, peer.ledgerId, peer.knownKid, PEER_ROTATIONS_PER_REQUEST_MAX)
@@ -392,7 +401,8 @@ class PeerSender {
       answerBytesMax: answerBytesMax(sent.length),
     })
     const envelopes = Array.isArray(answer['envelopes']) ? answer['envelopes'] : []
-    // If an earlier answer was lost, its receipts do not come again.
+    // The answer has receipts only for rotations that were new to the peer. The receipts in an answer that was lost
+    // are not sent again.
     const newest = rotations.slice(rotations.length - envelopes.length)
     const receipts = newest.map((one, i) => ({
       seq: one.seq,

@@ -13,8 +13,8 @@ import { findAuthenticContact } from './peer-keys.ts'
 export type PeerTransactionDeps = { readonly writePool: pg.Pool; readonly peerMacs: PeerMacs }
 
 /**
- * Runs `work` in a transaction under the peering's lock, once for each nonce, with the peering as it is then. Throws
- * ApiError, and what `work` throws.
+ * Runs `work` in a transaction that holds the peering's lock, at most once for each nonce. `work` gets the peering as
+ * it is then. Throws ApiError, and what `work` throws.
  */
 export async function inTransaction<T>(
   deps: PeerTransactionDeps,
@@ -43,19 +43,19 @@ function currentKid(contact: PeerContact | null): string | undefined {
   return contact?.keys.find(({ untilSeq }) => untilSeq === null)?.kid
 }
 
-/** Returns the author of entries about a request: the ledger itself. */
+/** Returns the author of entries about a peer's request: the ledger itself. */
 export function authorOf({ ledger, ledgerId, contact }: Omit<PeerRequest, 'nonce'>): Author {
   return { ledger, ledgerId, issuer: contact.issuer, envelopeKid: contact.envelopeKid, agent: 'system' }
 }
 
-/** Returns true if the ledger refuses all entries. */
+/** Returns true if the outcome means that the ledger refuses all entries. */
 export function isOfLedger(outcome: AppendAnswer['outcome']): boolean {
   return outcome === 'refused_frozen' || outcome === 'refused_closed'
 }
 
 /**
- * Returns the error for entries that were not appended. It rolls the transaction back, so that the peer can send
- * everything again.
+ * Returns the error for entries that were not appended. Throwing it rolls the transaction back, so that the peer can
+ * send everything again.
  */
 export function notAppended(outcome: AppendAnswer['outcome']): ApiError {
   if (outcome === 'refused_frozen')
@@ -66,7 +66,7 @@ export function notAppended(outcome: AppendAnswer['outcome']): ApiError {
       'the operator must acknowledge a restored backup first',
       WAIT_FOR_OPERATOR,
     )
-  // The ledger's key was replaced, or the clock is off. The next attempt reads both again.
+  // The ledger's key was replaced, or the clock differs. The next attempt reads both again.
   return unavailable(`nothing was written (${outcome})`)
 }
 

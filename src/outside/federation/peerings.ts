@@ -30,7 +30,7 @@ export type PeeringDeps = AdministerDeps & {
 
 const TOKEN_BYTES = 32
 
-/** Creates an invitation. `invitation`: to be shown once. Anyone who has it can become the peer. */
+/** Creates an invitation. `invitation` must be shown only once, because whoever has it can become the peer. */
 export async function invite(
   deps: PeeringDeps,
   caller: Caller,
@@ -53,7 +53,10 @@ export async function invite(
   return { peer: await getPeer(deps, caller, peerId), invitation }
 }
 
-/** Accepts an invitation. The worker makes the handshake: only the worker sends to addresses that others name. */
+/**
+ * Accepts an invitation. The worker makes the handshake later, because only the worker sends requests to addresses
+ * that others name.
+ */
 export async function accept(
   deps: PeeringDeps,
   caller: Caller,
@@ -104,9 +107,12 @@ function readInvitation(
   return { ...invitation, token: Buffer.from(invitation.token, 'base64url') }
 }
 
-/** Refuses a peer's URL by the rules for a tenant's: both are equally untrusted. Throws ApiError `url_refused`. */
+/**
+ * Refuses a peer's URL by the same rules as a tenant's, because both are equally untrusted. Throws ApiError
+ * `url_refused`.
+ */
 export function refusePeerUrl(url: string, allowances: Allowances): void {
-  // Paths are appended to the URL.
+  // No query and no slash at the end, because paths are appended to the URL.
   if (/[?]|\/$/.test(url)) throw new ApiError('url_refused', `the peer's server, ${url}, is not a base URL`)
   const checked = checkOutboundUrl(url, allowances)
   if (!checked.ok) throw new ApiError('url_refused', `the peer's server, ${url}: ${checked.detail}`)
@@ -116,7 +122,7 @@ function invalidInvitation(why: string): ApiError {
   return new ApiError('invalid_request', `/invitation: ${why}`, { members: { path: '/invitation' } })
 }
 
-/** Returns the fields that an invitation's MAC covers: all of the row that binds the invited side. */
+/** Returns the fields that an invitation's MAC covers: all columns of the row that bind the invited side. */
 export function openInvitation(
   ledgerId: Uuid,
   { peerId, expiresAt, inviter }: Pick<PeerRow, 'peerId' | 'expiresAt' | 'inviter'>,
@@ -131,7 +137,7 @@ export function openInvitation(
   }
 }
 
-/** Returns the sealing context of the token, between acceptance and handshake. */
+/** Returns the context under which the token is sealed between acceptance and handshake. */
 export function tokenContext(ledgerId: Uuid, peerId: Uuid): string {
   return `peer token ${ledgerId} ${peerId}`.replaceAll('-', '')
 }
@@ -158,7 +164,7 @@ export async function changePeering(
     return { peer: await getPeer(deps, caller, peerId), replayed: false }
   }
   const from: readonly PeerRow['state'][] = FROM[change]
-  // With an Idempotency-Key the ledger decides: this very request may have been made before.
+  // With an Idempotency-Key the ledger decides, because this request may have succeeded before.
   const isLate = !from.includes(peer.state) && idempotency === null
   if (isLate || peer.handshake === null) throw wrongState(peer, change)
   const { replayed } = await administer(deps, caller, {

@@ -23,19 +23,22 @@ import type { Refusal } from './request-limits.ts'
 export type PostDeps = {
   readonly connector: Connector
   readonly threads: JsonThreads
-  /** Memory of answers that are being read, by ledger. */
+  /** Shares of the memory for answers that are being read, by ledger. */
   readonly answers: Shares
   readonly signers: Signers
   readonly now: () => number
   readonly userAgent: string
 }
 
-/** Why a peer has not accepted a request. `code`: from the peer's problem document, or ours. */
+/** Why a peer has not accepted a request. `code`: the code of the peer's problem document, or one of our own. */
 export class PeerError extends Error {
   readonly code: string
-  /** Retry-After of the peer; null: none. */
+  /** The peer's Retry-After; null: the header is absent. */
   readonly retryAfterMs: number | null
-  /** Set if the request was refused for its size or its content; null: for another reason, or an unknown one. */
+  /**
+   * Set if the request was refused for its size or its content. null: the request was refused for another or an
+   * unknown reason.
+   */
   readonly refusal: Refusal | null
 
   constructor(
@@ -60,15 +63,16 @@ type PostedPeer = Pick<
 export type PeerPost = {
   readonly path: string
   readonly body: string
-  /** A longer answer is discarded. */
+  /** Limit of the answer's body. A longer answer is discarded. */
   readonly answerBytesMax: number
 }
 
 /**
- * Sends a request to a peer's server, signed with the ledger's key, and returns the JSON object of a 200.
+ * Sends a request to a peer's server, signed with the ledger's key, and returns the JSON object of an answer with
+ * status 200.
  *
- * Throws PeerError for any other result; the peer may or may not have done what the request asks. The answer is not
- * signed, but the envelopes in it must be.
+ * Throws PeerError for any other result; the peer may or may not have done what the request asks. The answer itself
+ * is not signed, but the envelopes in it must be.
  */
 export async function postToPeer(
   deps: PostDeps,
@@ -123,7 +127,7 @@ function reserveFrom(budget: Shares, owner: string) {
   }
 }
 
-/** Parses an answer. null: no JSON, or too costly to read. */
+/** Parses an answer. Returns null if it is not JSON, or too costly to parse. */
 async function parseAnswer(
   threads: JsonThreads,
   body: Buffer,
@@ -141,8 +145,8 @@ async function parseAnswer(
 }
 
 /**
- * Makes the error for any other answer. A tenant reads it, so of the peer's text it contains only the code, if that
- * is one.
+ * Makes the error for any answer that is not a success. A tenant reads the error, so of the peer's text it contains
+ * only the code, if that has the form of a code.
  */
 function problemOf(
   { status, retryAfterMs, dateMs }: OutboundAnswer,
@@ -157,14 +161,14 @@ function problemOf(
   }
   const detail = `the peer answered ${status} in an unknown form`
   if (refusal !== null) return new PeerError(REFUSED[refusal], detail, retryAfterMs, refusal)
-  // Any other status may come from a proxy. Then the peer may be back soon.
+  // Any other status may come from a proxy. The peer may then be available again soon.
   return status === 200 ? unexpectedAnswer(detail) : new PeerError('unexpected_answer', detail, retryAfterMs)
 }
 
-/** Codes for refusals that came from a proxy or firewall, not from a peer. */
+/** Codes for refusals by a proxy or firewall, not by a peer. */
 const REFUSED = { size: 'request_too_large', contents: 'request_refused' } as const
 
-/** Statuses that refuse a body for its content: by a peer, and by a firewall in front of it. */
+/** Statuses that refuse a body for its content: the first list for a peer, the second for a firewall in front of it. */
 const REFUSES_CONTENTS: readonly number[] = [400, 422]
 const REFUSES_CONTENTS_BETWEEN: readonly number[] = [400, 403, 406, 414, 422, 431, 451]
 
@@ -173,20 +177,23 @@ function refusalOf(status: number, isOfPeer: boolean): Refusal | null {
   return (isOfPeer ? REFUSES_CONTENTS : REFUSES_CONTENTS_BETWEEN).includes(status) ? 'contents' : null
 }
 
-/** `aheadMs`: clock of the peer's server minus our database's clock, which stamps requests. */
+/** `aheadMs`: time of the peer's clock minus time of our database's clock, which stamps requests. */
 function clockText(aheadMs: number): string {
   const seconds = Math.round(Math.abs(aheadMs) / 1_000)
   return `its clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this database's`
 }
 
-/** Treated like no answer: the peer may have accepted the request, and is called again soon. */
+/**
+ * Makes the error for an answer whose body did not end. It is treated like no answer: the peer may have accepted the
+ * request, and is called again soon.
+ */
 function brokenOff(ended: 'cut' | 'slow'): PeerError {
   return ended === 'cut'
     ? new PeerError('reset', 'the connection was closed in the middle of the answer')
     : new PeerError('timeout', 'the answer did not end in time')
 }
 
-/** Error for an invalid answer with status 200: the peer is called again later only. */
+/** Makes the error for an invalid answer with status 200. The peer is called again only after a long pause. */
 export function unexpectedAnswer(detail: string): PeerError {
   return new PeerError('unexpected_answer', detail, PEER_RETRY_AFTER_NONSENSE_MS)
 }

@@ -21,7 +21,7 @@ import { type PeeringIds, publicKeyOf } from './authenticate.ts'
 
 export type SentEntry = {
   readonly seq: number
-  /** Base64. */
+  /** The signed entry, in base64. */
   readonly envelope: string
   readonly document?: SentDocument | null | undefined
 }
@@ -36,12 +36,12 @@ type SentDocument = {
 }
 
 /**
- * An entry that the peer's ledger has signed, with its document if there was one, checked as far as possible without
- * the database.
+ * An entry that the peer's ledger has signed, with its document, if one was sent. Everything that can be checked
+ * without the database was checked.
  */
 export type ProposedEntry = {
   readonly seq: number
-  /** Lower-case hex. */
+  /** Leaf hash of the entry, lower-case hex. */
   readonly leaf: string
   readonly envelope: Uint8Array
   readonly statement: ParsedStatement
@@ -49,7 +49,7 @@ export type ProposedEntry = {
   readonly record: { readonly name: string; readonly id: Uuid } | null
   /** Version of the record after the event. */
   readonly version: number | null
-  /** null: none came, or it is erased. */
+  /** null: no document was sent, or it is erased. */
   readonly document: ProposedDocument | null
   readonly documentState: 'none' | 'absent' | 'erased' | 'given'
 }
@@ -64,10 +64,10 @@ type ProposedDocument = {
   readonly references: string | null
 }
 
-/** Refuses one entry for good. `code`: of a ProofError, or of this module. */
+/** The error that refuses one entry for good. `code`: the code of a ProofError, or a code of this module. */
 export class EntryRefused extends Error {
   readonly code: string
-  /** Leaf (hex) of the stored entry at the same position. */
+  /** Leaf hash (hex) of the stored entry at the same position. */
   readonly storedLeaf: string | null
 
   constructor(code: string, detail: string, storedLeaf: string | null = null) {
@@ -122,7 +122,8 @@ function keyFinder({ keys }: Pick<PeerContact, 'keys'>) {
 }
 
 /**
- * Verifies that the entry is signed by the key for its `seq`. Each key is valid up to the rotation that replaces it.
+ * Verifies that the entry is signed by the key that was valid at `seq`. Each key is valid up to and including the
+ * rotation that replaces it.
  */
 function verifyKeyAt({ keys }: Pick<PeerContact, 'keys'>, kid: string, seq: number): void {
   const signer = keys.find(({ untilSeq }) => untilSeq === null || seq <= untilSeq)
@@ -130,7 +131,7 @@ function verifyKeyAt({ keys }: Pick<PeerContact, 'keys'>, kid: string, seq: numb
     throw new ProofError('key_not_current', `signed by ${kid}, but ${signer?.kid} signs entry ${seq}`)
 }
 
-/** Reads and verifies the document that this entry digests, if it has one. */
+/** Reads and verifies the document whose digest this entry contains, if there is one. */
 function readDocument(
   statement: ParsedStatement,
   sent: SentDocument | null,
@@ -175,7 +176,7 @@ function verifySentDocument(
   }
 }
 
-/** No ledger signs a document of this size. */
+/** Refuses a document that is too large: no ledger signs a document of this size. */
 function refuseLong(canonical: string, bytesMax: number, name: string): void {
   const bytes = Buffer.byteLength(canonical)
   if (bytes > bytesMax) throw new EntryRefused('document_too_large', `${name} has ${bytes} bytes`)
@@ -187,23 +188,23 @@ function verifyDigest(salt: Uint8Array, canonical: string, { name, sha256 }: Sub
     throw new ProofError('document_digest', `${name} has the digest ${digest}, signed is ${sha256}`)
 }
 
-/** Returns the event from which verifiers, and we, rebuild a record's lifecycle. */
+/** Returns the event of an entry. A record's lifecycle is rebuilt from such events, by verifiers and here. */
 export function eventOf({ seq, leaf, statement }: ProposedEntry): RecordEvent {
   return { seq, leaf, atMs: statement.recordedAtMs, statement }
 }
 
-/** The parts of a peer's entry that our receiving entry names. */
+/** The fields of a peer's entry that our receiving entry names. */
 export type ReceivedEntry = Pick<
   ProposedEntry,
   'seq' | 'leaf' | 'envelope' | 'statement' | 'record' | 'version'
 >
 
-/** Returns the member of our entry that names the received one. */
+/** Returns the member `received` of our entry, which names the peer's entry. */
 export function receivedOf({ seq, leaf, statement, record, version }: ReceivedEntry) {
   return { ledger: statement.ledger, seq, leaf, kind: statement.kind, record: record?.name ?? null, version }
 }
 
-/** Returns the row beside our entry that receives one (migrations/functions/append-received.sql). */
+/** Returns the row that is stored beside our receiving entry (migrations/functions/append-received.sql). */
 export function receivedRow(
   { peerId }: Pick<PeeringIds, 'peerId'>,
   { seq, leaf, envelope, statement, record, version }: ReceivedEntry,

@@ -10,19 +10,19 @@ import type { Outgoing } from './outbox.ts'
 import { unexpectedAnswer } from './post.ts'
 import { readReceipt } from './receipts.ts'
 
-/** Outcomes of a request's entries so far. Records by their UUID. */
+/** Outcomes that were read so far for the entries of a request. Records are named by UUID. */
 type OutcomesRead = {
   readonly receipts: SentResults['receipts'][number][]
   readonly dead: SentResults['dead'][number][]
   /** Entries that the peer misses, by record. */
   readonly missing: Map<string, SentResults['backlog'][number]>
-  /** Records with an entry that the peer has not accepted. */
+  /** Records that have an entry which the peer has not accepted. */
   readonly waiting: Set<string>
 }
 
 /**
  * Reads the peer's outcome for each entry of a request. If the peer does not accept an entry, later entries of that
- * record wait, whatever their outcome. Throws PeerError for an invalid answer: then no outcome is known.
+ * record wait, whatever their outcome is. Throws PeerError for an invalid answer; no outcome is used then.
  */
 export async function readOutcomes(
   db: Db,
@@ -36,7 +36,7 @@ export async function readOutcomes(
   const read: OutcomesRead = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
   const slice = new Slice()
   for (const [i, entry] of entries.entries()) {
-    // Other peers are handled in this process too.
+    // Yields the event loop, because this process handles other peers too.
     if (slice.isOver) await slice.next()
     const record = recordOf(entry)
     if (record !== null && read.waiting.has(record)) continue
@@ -100,7 +100,7 @@ function deadLetter(
 }
 
 /**
- * Returns the seq of a version that the peer misses. `first`: the record's first entry of the request. Throws
+ * Returns the seq of a version that the peer misses. `first`: the record's first entry in the request. Throws
  * PeerError if the version does not exist, or was in the request.
  */
 async function seqOfMissing(
@@ -118,8 +118,8 @@ async function seqOfMissing(
 }
 
 /**
- * Returns the next backlog. `sent`: the backlog record of the request. Entries that wait behind a dead letter are
- * sent when it is replayed.
+ * Returns the changes of the backlog. `sent`: the backlog's change in the request. Entries that wait behind a dead
+ * letter are sent when the dead letter is replayed.
  */
 function backlogAfter(sent: Outgoing['backlog'], { missing, waiting }: OutcomesRead): SentResults['backlog'] {
   if (sent === null) return [...missing.values()]

@@ -9,8 +9,8 @@ import { publicKeyOf } from './authenticate.ts'
 import { PeerError } from './post.ts'
 
 /**
- * Reads the receipt of an entry: the signed envelope of the peer's chain that names it. Throws PeerError for anything
- * else.
+ * Reads the receipt of an entry: a signed envelope of the peer's chain that names the entry. Throws PeerError if the
+ * value is anything else.
  */
 export function readReceipt(
   peer: DrainedPeer,
@@ -38,7 +38,7 @@ export function readReceipt(
 
 type NamedEntry = { readonly ledger: string; readonly seq: number; readonly leaf: string }
 
-/** Includes replaced keys, because a receipt may be old. */
+/** Finds a key of the peer. Replaced keys are included, because a receipt may be old. */
 function findKey({ keys }: DrainedPeer, kid: string) {
   const key = keys.find((one) => one.kid === kid)
   return key ? publicKeyOf(key) : null

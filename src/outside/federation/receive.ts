@@ -72,8 +72,9 @@ type EntryOutcome =
     }
 
 /**
- * Receives the entries of a peer. Each is decided by itself, in order; accepted ones are appended in one transaction
- * together with the nonce. Throws ApiError if the whole request is refused, or nothing could be written.
+ * Receives the entries of a peer. Each entry is decided separately, in order. Accepted entries are appended in one
+ * transaction together with the nonce. Throws ApiError if the whole request is refused, or if nothing could be
+ * written.
  */
 export async function receiveEntries(
   deps: ReceiveDeps,
@@ -97,8 +98,8 @@ export async function receiveEntries(
 }
 
 /**
- * Does everything that needs no transaction: signatures and digests, and validation by a tenant's schema, which may
- * wait for the ledger's share of CPU time.
+ * Does everything that needs no transaction: it verifies signatures and digests, and validates by a tenant's schema,
+ * which may wait for the ledger's share of CPU time.
  */
 async function prepare(deps: ReceiveDeps, request: PeerRequest, sent: SentEntries) {
   const slice = new Slice()
@@ -132,7 +133,9 @@ function isProposed(attempted: CheckedEntry): attempted is ProposedEntry {
   return !(attempted instanceof EntryRefused)
 }
 
-/** Converts an error into a refusal of the entry. Any other error is a fault of ours and is thrown again. */
+/**
+ * Returns the refusal of the entry that the error means. Any other error is a fault on our side and is thrown again.
+ */
 function entryRefusalOf(error: unknown): EntryRefused {
   if (error instanceof EntryRefused) return error
   if (error instanceof ProofError) return new EntryRefused(error.code, error.detail)
@@ -173,7 +176,7 @@ async function readStored(
   }
 }
 
-/** Our entry that answers one of the peer's, before it is appended. */
+/** Our entry that answers an entry of the peer, before it is appended. */
 type Planned = { readonly index: number; readonly entry: EntryRow; readonly proposed: ProposedEntry }
 
 class EntryReceiver {
@@ -211,7 +214,7 @@ class EntryReceiver {
       const entry = await this.#plan(signer, at, attempted)
       if (entry) planned.push(entry)
     }
-    // Entries before the revocation are appended while the peering is not revoked.
+    // Appends the entries before a revocation first, while the peering is not yet revoked.
     const end = Math.max(
       0,
       planned.findIndex(({ proposed }) => proposed.statement.kind === 'peer-revoked'),
@@ -221,7 +224,7 @@ class EntryReceiver {
     return this.#outcomes
   }
 
-  /** Plans the answer to one entry. null: it is answered without an entry. */
+  /** Plans the answer to one entry. Returns null if the answer needs no entry. */
   async #plan(signer: Signer, at: number, attempted: CheckedEntry): Promise<Planned | null> {
     if (attempted instanceof EntryRefused) return this.#refuse(at, null, attempted)
     let decision: Decision
@@ -338,8 +341,8 @@ class EntryReceiver {
   }
 
   /**
-   * Appends the planned entries. If a record has moved since it was read, its offer is decided again. After the first
-   * call no other request can move it, because that call has locked the chain's head.
+   * Appends the planned entries. If a record has changed since it was read, its offer is decided again. After the
+   * first call no other request can change a record, because the call has locked the chain's head.
    */
   async #append(signer: Signer, planned: readonly Planned[]): Promise<void> {
     let left = planned

@@ -19,7 +19,7 @@ import type { SummaryRecord } from './summary.ts'
 
 /*
  * Compares what this server and a peer have stored, by the entries exchanged here and by the peer's last summary.
- * Neither is proof: for that, compare two exports (src/proof/federation/reconcile.ts).
+ * Neither is proof. For proof, compare two exports (src/proof/federation/reconcile.ts).
  */
 
 type ReconcileDeps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }
@@ -30,9 +30,10 @@ type StoredVersion = Pick<SummaryRecord, 'version' | 'leaf'>
 /**
  * How a record differs.
  *
- * - `leaf`: the same version has another entry. A fault.
+ * - `leaf`: both sides have the version, with different entries. A fault.
  * - `unknown`: the peer has a version of our record that our chain lacks. A fault.
- * - `theirs_behind`, `ours_behind`: one side has fewer versions. The rest was on its way at the time of the summary.
+ * - `theirs_behind`, `ours_behind`: one side has fewer versions. The missing ones were on their way at the time of
+ *   the summary.
  */
 export const DIFFERENCES = ['leaf', 'unknown', 'theirs_behind', 'ours_behind'] as const
 type DifferenceKind = (typeof DIFFERENCES)[number]
@@ -42,7 +43,7 @@ const FAULTS: ReadonlySet<DifferenceKind> = new Set(['leaf', 'unknown'])
 type RecordDifference = {
   readonly record: string
   readonly difference: DifferenceKind
-  /** Side whose chain moves the record; null: only the peer has named it. */
+  /** The side whose chain decides the record; null: only the peer has named the record. */
   readonly home: 'ours' | 'theirs' | null
   readonly ours: StoredVersion | null
   readonly theirs: StoredVersion | null
@@ -66,7 +67,7 @@ export type PeerReconciliation = {
     readonly at: Date
     readonly isWhole: boolean
     readonly records: number
-    /** Faults first, at most PEER_DIFFERENCES_SHOWN_MAX. */
+    /** Differing records, faults first. At most PEER_DIFFERENCES_SHOWN_MAX. */
     readonly differences: readonly RecordDifference[]
     readonly faults: number
     readonly behind: number
@@ -74,7 +75,7 @@ export type PeerReconciliation = {
   readonly isRequested: boolean
 }
 
-/** Throws `not_found`. */
+/** Compares both sides. Throws `not_found`. */
 export async function reconcilePeer(deps: ReconcileDeps, of: PeeringKey): Promise<PeerReconciliation> {
   const peer = await getPeer(deps, of, of.peerId)
   const forks = await countForksOf(deps, of, peer)
@@ -94,7 +95,7 @@ export async function reconcilePeer(deps: ReconcileDeps, of: PeeringKey): Promis
   }
 }
 
-/** Requests a new summary of the peer, which the worker fetches. Throws `not_found`, `state_conflict`. */
+/** Requests a new summary of the peer; the worker fetches it. Throws `not_found`, `state_conflict`. */
 export async function requestSummary(deps: ReconcileDeps, of: PeeringKey): Promise<PeerReconciliation> {
   const { state } = await getPeer(deps, of, of.peerId)
   if (state !== 'active')
@@ -122,7 +123,7 @@ type StoredSummary = {
   readonly records: readonly (readonly [string, number, string])[]
 }
 
-/** Compares page by page, because both sides may have a hundred thousand records. */
+/** Compares page by page, because each side may have a hundred thousand records. */
 async function compareSummary(db: pg.Pool, of: PeeringKey, text: string) {
   const { whole, records } = JSON.parse(text) as StoredSummary
   const theirs = new Map(records.map(([record, version, leaf]) => [record, { version, leaf }]))
@@ -131,7 +132,7 @@ async function compareSummary(db: pg.Pool, of: PeeringKey, text: string) {
   let after: Uuid | null = null
   for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
     const held = await listSharedRecordStates(db, of, { after, limit: PEER_SUMMARY_RECORDS_MAX })
-    // An incomplete summary ends at `last`; later records are not compared. Ids sort as text like as bytes.
+    // An incomplete summary ends at `last`, so later records are not compared. Ids as text sort like ids as bytes.
     const named = held.filter(({ recordId }) => last === null || formatId('rec', recordId) <= last)
     found.push(...(await comparePage(db, of, named, theirs)))
     if (held.length < PEER_SUMMARY_RECORDS_MAX || named.length < held.length) break
@@ -150,7 +151,7 @@ async function compareSummary(db: pg.Pool, of: PeeringKey, text: string) {
   }
 }
 
-/** Compares one page, and removes from `theirs` what was compared. */
+/** Compares one page, and removes the compared records from `theirs`. */
 async function comparePage(
   db: pg.Pool,
   of: PeeringKey,
@@ -177,7 +178,10 @@ async function comparePage(
   })
 }
 
-/** Compares one record; null: no difference. `before`: our leaf of their version, if theirs is lower. */
+/**
+ * Compares one record. Returns null if both sides are equal. `before`: our leaf hash of their version, if their
+ * version is lower.
+ */
 export function compareVersions(
   home: 'ours' | 'theirs',
   ours: StoredVersion,

@@ -26,10 +26,11 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 
 /*
- * Records of other ledgers, as received here, in the shape of this ledger's own records.
+ * Records of other ledgers that were received here, in the shape of this ledger's own records.
  *
- * Every seq is of this ledger's chain: that of the receiving entry. Agents are named from here: `agt_…` is an agent
- * of this ledger, `led_…/agt_…` of another. Everything else is what the home signed.
+ * Each seq is a position in this ledger's chain: that of the receiving entry. Agents are named from this ledger's
+ * view: `agt_…` is an agent of this ledger, `led_…/agt_…` an agent of another. Everything else is what the home
+ * signed.
  */
 
 export type RemoteReadDeps = {
@@ -39,11 +40,11 @@ export type RemoteReadDeps = {
 }
 
 /**
- * A record, and the agent that requests it.
+ * Names a record, and the agent that requests it.
  *
- * - `ledger`: the id as text.
- * - `agentId`: the caller, or the agent that it acts for.
- * - `peerId`: the peer that sent the record; absent: the first one that did.
+ * - `ledger`: the ledger's id as text.
+ * - `agentId`: the caller, or the agent that the caller acts for.
+ * - `peerId`: the peer that sent the record. If absent: the first peer that sent it.
  */
 type RemoteRecordQuery = {
   readonly ledger: string
@@ -63,8 +64,8 @@ export type RemoteRecord = {
 }
 
 /**
- * Finds a record that a peer has sent; null: none. Without `peerId` also null if this ledger has a record of its own
- * with that id.
+ * Finds a record that a peer has sent. Returns null if there is no such record, or if `peerId` is absent and this
+ * ledger has a record of its own with that id.
  */
 export async function findRemoteRecord(
   { lookups }: Pick<RemoteReadDeps, 'lookups'>,
@@ -77,8 +78,8 @@ export async function findRemoteRecord(
 }
 
 /**
- * Finds a record that the agent may see; null otherwise. `ownOnly`: only records that the agent performs or has
- * offered a step for.
+ * Finds a record that the agent may see; otherwise returns null. `ownOnly`: only records that the agent performs or
+ * has offered a step for.
  */
 export async function findVisibleRemoteRecord(
   deps: RemoteReadDeps,
@@ -96,8 +97,8 @@ export async function findVisibleRemoteRecord(
 }
 
 /**
- * Lists the home's entries after `afterVersion`, as the entries that received them. null: no record that the agent
- * may see.
+ * Lists the home's entries after `afterVersion`, as the entries that received them. Returns null if the agent may not
+ * see the record.
  */
 export async function listRemoteRecordEntries(
   deps: RemoteReadDeps,
@@ -194,8 +195,8 @@ function readStep(record: RemoteRecord, row: RemoteStepRow, statement: ParsedSta
 }
 
 /**
- * Renders the JSON of our receiving entry, with the received envelope and the document that it digests beside the
- * payload.
+ * Renders our receiving entry as JSON, with the received envelope. The document that the entry digests is added,
+ * except the payload.
  */
 function renderEntryLine(keys: EnvelopeKeys, row: RemoteEntryRow): string {
   return (
@@ -215,7 +216,10 @@ function renderDocument(keys: EnvelopeKeys, row: RemoteEntryRow): string {
   )
 }
 
-/** Returns the subject that a step digests for the first time. It is the last one, if it is new. */
+/**
+ * Returns the subject whose document this step digests for the first time: the last subject, if that document is new;
+ * otherwise null.
+ */
 function digestedBy({ kind, subjects }: ParsedStatement) {
   const last = subjects.at(-1)!
   return kind === 'completion-submitted' || last.name.includes('/') ? last : null

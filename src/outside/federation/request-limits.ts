@@ -8,15 +8,16 @@ import type { RequestMax } from './outbox.ts'
 export type Refusal = 'size' | 'contents'
 
 /**
- * Limits of the next request to a peer. After a refusal because of size, requests have half the bytes for a while.
- * After a refusal because of content, they are halved until the refused entry is found. No I/O.
+ * Computes the limits of the next request to a peer. After a refusal because of size, requests have half the bytes
+ * for a while. After a refusal because of content, the number of entries is halved until the refused entry is found.
+ * No I/O.
  */
 export class RequestLimits {
   #bytes: number
-  /** At least one of this many next entries is refused; 0: unknown. */
+  /** At least one of this many next entries is known to be refused. 0: no entry is known to be refused. */
   #suspects = 0
 
-  /** `bytes`: the stored limit of the peering; null: none. */
+  /** `bytes`: the limit that is stored for the peering; null: no limit is stored. */
   constructor(bytes: number | null) {
     this.#bytes = Math.min(bytes ?? PEER_REQUEST_ENTRY_BYTES_MAX, PEER_REQUEST_ENTRY_BYTES_MAX)
   }
@@ -26,7 +27,7 @@ export class RequestLimits {
     return { entries, bytes: this.#bytes }
   }
 
-  /** True while a refused entry is searched: then only one request is under way. */
+  /** True while a refused entry is being searched for. Only one request is under way then. */
   get isSearching(): boolean {
     return this.#suspects > 0
   }
@@ -37,7 +38,8 @@ export class RequestLimits {
   }
 
   /**
-   * Lowers the limits after a refusal. Returns false if the request had a single entry: nothing smaller can be sent.
+   * Lowers the limits after a refusal. Returns false if the request had a single entry, because nothing smaller can
+   * be sent.
    */
   refuse(refusal: Refusal, { entries, bytes }: RequestMax): boolean {
     if (entries <= 1) return false
@@ -46,13 +48,13 @@ export class RequestLimits {
     return true
   }
 
-  /** Halves the limit until it is below `bytes`, so that repeated sizes are halvings of the default. */
+  /** Halves the limit until it is below `bytes`. The limit therefore stays a halving of the default. */
   shrink(bytes: number): void {
     while (this.#bytes >= bytes) this.#bytes = Math.floor(this.#bytes / 2)
     this.#bytes = Math.max(this.#bytes, PEER_REQUEST_ENTRY_BYTES_MIN)
   }
 
-  /** Called when this many entries, from the first on, are settled. */
+  /** Call when this many entries, counted from the first, are settled. */
   settle(entries: number): void {
     this.#suspects = Math.max(0, this.#suspects - entries)
   }

@@ -22,7 +22,7 @@ export type UnderWay = {
   readonly posted: Promise<PromiseSettledResult<JsonObject>>
 }
 
-/** Reads the next entries of the chain. null: there are too few, or the backlog comes first. */
+/** Reads the next entries of the chain. Returns null if there are too few, or if the backlog must be sent first. */
 export async function readAfter(
   pool: pg.Pool,
   { peer, outgoing: { nextSeq, backlog } }: Request,
@@ -34,7 +34,7 @@ export async function readAfter(
   return next.entries.length < entriesMin && !next.isFull ? null : next
 }
 
-/** Returns true if the peer has received all entries. Otherwise entries that were read later may have to wait. */
+/** Returns true if the peer has received all entries. If not, entries that were read later may have to wait. */
 export function isAllReceived({ outgoing: { entries }, answer: { outcomes } }: AnsweredRequest): boolean {
   return (
     Array.isArray(outcomes) &&
@@ -57,7 +57,10 @@ export function nothingSent({ nextSeq, knownKid }: DrainedPeer): SentResults {
   return { receipts: [], dead: [], backlog: [], nextSeq, knownKid, answered: false }
 }
 
-/** Pause after failures: doubled each time, jittered by half, at least the peer's Retry-After, up to a bound. */
+/**
+ * Returns the pause after failures. It doubles with each failure, and a random share of at most half is taken off. It
+ * is at least the peer's Retry-After, up to a bound.
+ */
 export function retryMs(failures: number, retryAfterMs: number | null): number {
   const backoffMs = Math.min(PEER_RETRY_MS_MAX, PEER_RETRY_MS_MIN * 2 ** Math.min(failures, 20))
   const asked = Math.min(retryAfterMs ?? 0, PEER_RETRY_AFTER_MS_MAX)

@@ -30,8 +30,8 @@ type SentRotation = { readonly seq: number; readonly envelope: string }
 type Rotation = ReceivedEntry & { readonly newKey: PeerKeyText }
 
 /**
- * Receives a peer's key rotations. The first is signed by the key known here, each later one by the key before it,
- * and the request by the newest.
+ * Receives a peer's key rotations. The first rotation is signed by the key known here, and each later one by the key
+ * before it. The newest key signs the request.
  *
  * Returns the envelopes (base64) of our entries for the new rotations. Throws ApiError.
  */
@@ -58,7 +58,7 @@ export async function receiveRotations(
       const author = authorOf(request)
       const signer = await deps.signers.signerOf(author)
       const receipts: string[] = []
-      // One by one: each ends the key that the previous one introduced.
+      // Appended one by one, because each rotation ends the key that the previous one introduced.
       for (const rotation of rotations) {
         const { entry } = sealEntry(signer, author, keyRotated(deps, request, rotation), deps.now())
         const [answer] = await appendEntries(client, [entry])
@@ -90,7 +90,7 @@ function currentOf(keys: readonly PeerKeyRow[]): PeerKeyText {
   return { kid, alg, spki: spki.toString('base64') }
 }
 
-/** Returns the new rotations. If an answer was lost, the peer sends known ones again: they are skipped. */
+/** Returns the new rotations. Known rotations are skipped: the peer sends them again if an answer was lost. */
 function followKeys(ledger: string, keys: readonly PeerKeyRow[], sent: readonly SentRotation[]): Rotation[] {
   const rotations: Rotation[] = []
   let current = currentOf(keys)

@@ -25,7 +25,7 @@ export type ShakeHandsDeps = {
 
 /**
  * Makes the invited side's handshake: sends the token, gets the inviter's signed entry, and appends an entry of our
- * own that names it. Throws PeerError; another attempt sends the same and gets the same answer.
+ * own that names the inviter's. Throws PeerError. Another attempt sends the same request and gets the same answer.
  */
 export async function shakeHands(
   deps: ShakeHandsDeps,

@@ -11,7 +11,7 @@ import { partyOf } from '../../records/write/on-behalf-of.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import type { RemoteRecord } from './remote-records.ts'
 
-/** A step to offer for a record as known here. `document`: the evidence of a completion. */
+/** A step to offer, for a record as this ledger knows it. `document`: the evidence of a completion. */
 export type Offer = StepInput & {
   readonly step: OfferedStep
   readonly document: NamedDocument | null
@@ -45,7 +45,7 @@ export function signOffer(signer: Signer, caller: Caller, offer: Offer, recorded
   return sealEntry(signer, caller, claims, recordedAtMs).entry
 }
 
-/** Returns the columns of the offer as a reader will find them. */
+/** Returns the columns of the offer as a later query would read them. */
 export function columnsOf(caller: Caller, offer: Offer, seq: number, entry: EntryRow): OfferColumns {
   const { step, document, record, onBehalfOf } = offer
   return {

@@ -4,8 +4,8 @@ import { formatId } from '../../proof/ids.ts'
 import type { PostTracer } from './peer-sender.ts'
 
 /**
- * Makes a tracer: each request to a peer is a span below the job's. It carries many entries, so it belongs to none of
- * their traces.
+ * Makes a tracer. Each request to a peer is a span below the job's span. The request carries many entries, so its
+ * span belongs to none of their traces.
  */
 export function makePostTracer(tracing: Tracing): PostTracer {
   return (peer, path) => {

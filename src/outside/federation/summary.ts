@@ -16,8 +16,8 @@ export type SummaryRecord = { readonly record: string; readonly version: number;
 type SummaryPage = { readonly records: readonly SummaryRecord[]; readonly next: string | null }
 
 /**
- * Summarizes the stored records shared with the peer, after `after`. The summary contains only what the peer was
- * sent.
+ * Summarizes the stored records shared with the peer, from the one after `after`. The summary contains only data that
+ * the peer was sent.
  */
 export async function summarize(
   deps: PeerTransactionDeps & { readonly inbox: Inbox },
@@ -43,8 +43,8 @@ export async function summarize(
 const LEAF = /^[0-9a-f]{64}$/
 
 /**
- * Fetches a peer's summary, page by page. null as soon as `post` returns null: the lease is over. The stored text is
- * `{"whole":…,"records":[[record, version, leaf]…]}`.
+ * Fetches a peer's summary, page by page. Returns null as soon as `post` returns null, because the lease is over
+ * then. The stored text is `{"whole":…,"records":[[record, version, leaf]…]}`.
  */
 export async function fetchSummary(
   post: (path: string, body: string) => Promise<JsonObject | null>,

@@ -20,13 +20,13 @@ import type { Inbox } from './inbox.ts'
 import { inTransaction, type PeerTransactionDeps } from './peer-transaction.ts'
 
 /**
- * A checkpoint of the peer's ledger. `log`: the key that signs it. `witness`: the key by which the peer cosigns this
- * ledger; null: it does not.
+ * A checkpoint of the peer's ledger. `log`: the key that signs the checkpoint. `witness`: the key by which the peer
+ * cosigns this ledger; null: the peer does not cosign.
  */
 export type PeerCheckpoint = {
   readonly log: string
   readonly witness: string | null
-  /** Request of C2SP tlog-witness. */
+  /** The checkpoint with its proof: the body of a request of C2SP tlog-witness. */
   readonly checkpoint: string
 }
 
@@ -44,8 +44,8 @@ export type WitnessPeerDeps = PeerTransactionDeps & {
 }
 
 /**
- * Cosigns a checkpoint of a peer, if it continues the largest one that this side has cosigned. The tree is stored
- * before the cosignature is returned. Throws ApiError.
+ * Cosigns a checkpoint of a peer, if the checkpoint continues the largest one that this side has cosigned. The new
+ * tree is stored before the cosignature is returned. Throws ApiError.
  */
 export async function witnessPeer(
   deps: WitnessPeerDeps,
@@ -70,7 +70,7 @@ export async function witnessPeer(
   return { outcome: 'cosigned', line }
 }
 
-/** Decides, and stores the state that the decision depends on. */
+/** Decides, and stores the new state that later decisions depend on. */
 async function judge(
   { log }: WitnessPeerDeps,
   client: pg.PoolClient,
@@ -78,8 +78,8 @@ async function judge(
   { logKey, witness, checkpoint }: PeerCheckpoint & { readonly logKey: NoteKey },
   { origin, remoteKey, seen }: WitnessedPeer,
 ): Promise<Judgement> {
-  // The request's signature proves that this key is the ledger's. The stored tree binds the peer, whichever key signs
-  // it.
+  // The signature of the request proves that `log` is the key of the peer's ledger. The stored tree binds the peer,
+  // even after it changes its key.
   const find = (name: string) =>
     name === origin && logKey.name === origin ? { origin, keys: [logKey] } : null
   const judgement = judgeCheckpoint(checkpoint, find, () => seen, nativeProviders)

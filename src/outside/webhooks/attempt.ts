@@ -9,7 +9,7 @@ import { mayAskForTime } from './statuses.ts'
 
 /**
  * - `gone`: the endpoint answered that it wants no more events.
- * - `aborted`: we aborted the request, so its result is unknown.
+ * - `aborted`: this process aborted the request, so the result is unknown.
  */
 export type AttemptResult = {
   readonly outcome: 'delivered' | 'failed' | 'gone' | 'aborted'
@@ -40,7 +40,7 @@ export type AttemptDeps = {
 type AttemptedEndpoint = WebhookKey & { readonly url: string; readonly signers: readonly WebhookSigner[] }
 type AttemptedDelivery = Omit<Delivery, 'body'> & { readonly body: string }
 
-/** Called when an attempt starts. Returns a callback for its result, or null. Neither may throw. */
+/** Called when an attempt starts. Returns a callback for the attempt's result, or null. Neither may throw. */
 export type AttemptTracer = (
   endpoint: AttemptedEndpoint,
   delivery: AttemptedDelivery,

@@ -15,13 +15,16 @@ export type Delivery = StoredDelivery & {
   /** Traceparent of the request that caused the event. */
   readonly traceparent: string | null
   /**
-   * The body as JSON. `error`: the stored data differ from the signed ones, or are missing. null: the archive has the
-   * entry and did not deliver it.
+   * The body as JSON. `error`: the stored data are missing or differ from the signed data. null: the archive has the
+   * entry, but did not return it.
    */
   readonly body: string | { readonly error: string } | null
 }
 
-/** `documents`: JSON, if the endpoint includes documents and there are any. */
+/**
+ * Makes the delivery of an event. `documents`: JSON, if the endpoint includes documents and the entry has any;
+ * otherwise null.
+ */
 export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: string | null): Delivery {
   return {
     eventId: idOf(endpoint, event),
@@ -39,7 +42,7 @@ export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: s
   }
 }
 
-/** `event`: null for a notice, and for an event that no longer exists. */
+/** Makes a delivery from its row. `event`: null for a notice, and for an event that no longer exists. */
 export function storedDelivery(
   endpoint: Endpoint,
   stored: StoredDelivery,
@@ -61,7 +64,9 @@ export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs
   return eventId({ ledgerId, endpoint: webhookId, seq, type, timestampMs })
 }
 
-/** Index of an event within its entry, for the second event and later ones. The first has index 0 and is not listed. */
+/**
+ * Index of an event within its entry. Only the second event and later ones are listed, because the first has index 0.
+ */
 const PLACES: ReadonlyMap<string, number> = new Map(
   Object.values(EVENTS_OF_KIND).flatMap((types) => types.slice(1).map((type, i) => [type, i + 1] as const)),
 )
@@ -78,7 +83,8 @@ export function taskOf(delivery: Delivery, after: EventStep['after'] | null): Ta
 
 function bodyOf({ include }: Endpoint, event: LedgerEvent, documents: string | null): Delivery['body'] {
   if (event.fault) return { error: 'integrity_fault' }
-  // A checkpoint has the seq of the last entry that it covers. Documents found by that seq belong to the entry.
+  // A checkpoint has no document of its own. It has the seq of the last entry that it covers, so a document found by
+  // that seq belongs to the entry.
   const isShown = documents !== null && event.envelope !== null
   const shown = isShown ? `,"documents":${documents}` : ''
   return renderEvent(event, envelopeMember(event, include.includes('envelope')) + shown)

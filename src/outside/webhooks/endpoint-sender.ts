@@ -45,17 +45,17 @@ export type EndpointSenderDeps = AttemptDeps &
     /** Requests under way to all endpoints of this process. */
     readonly requests: Shares
     readonly observeDelivery: DeliveryObserver
-    /** Has the follower verify the ledger at once. */
+    /** Makes the follower verify the ledger at once. */
     readonly requestVerification: (ledgerId: Uuid) => void
   }
 
 /**
- * Delivers to one endpoint during one lease: reads deliveries, sends as many at a time as the endpoint answers well,
- * and writes their outcomes.
+ * Delivers to one endpoint during one lease: reads deliveries, sends them, and writes their outcomes. The number of
+ * requests at a time depends on how well the endpoint answers.
  *
- * Sending goes on during a query. Only one read or write runs at a time, so that no row is read whose outcome is
- * about to be written. Successful deliveries are gathered before they are written, while the stream is read on. A
- * delivery that will be retried, or on which others wait, is written at once, because it decides what may be sent
+ * Sending continues during a query. Only one read or write runs at a time, so that no row is read while its outcome
+ * is being written. Successful deliveries are gathered before they are written, and the stream is read meanwhile. A
+ * delivery that will be retried, or that others wait for, is written at once, because it decides what may be sent
  * next.
  */
 export class EndpointSender {
@@ -72,26 +72,32 @@ export class EndpointSender {
   #ends: LedgerEnds
   #recover: Endpoint['recover']
   #mayHaveDue: boolean
-  /** Cursor's due time at the last read of due deliveries; and the time at which a retry of this lease is due. */
+  /** The cursor's due time at the last read of due deliveries. */
   #dueSeen: string | null = null
   #retryAtMs = Number.POSITIVE_INFINITY
   #mayHaveMore = true
   /**
-   * Settlements wait for the ledger's verified size: the next event of the stream with all that follow it, or some
-   * due deliveries.
+   * Settlements wait for the ledger's verified size. Stream: the next event and all that follow it wait. Due: some
+   * due deliveries wait.
    */
   #isStreamGated = false
   #isDueGated = false
-  /** The archive did not deliver the events to recover, or the next event of the stream. */
+  /** True if the archive did not return the next event of the stream, or the events to recover. */
   #isArchiveAway = false
-  /** Starts nothing more and waits for the deliveries under way. */
+  /** True: the sender starts nothing more and waits for the deliveries under way. */
   #closing = false
-  /** Another job has the lease: nothing more is written. */
+  /** True: another job has the lease, so this sender writes nothing more. */
   #isLeaseLost = false
   #busy = false
-  /** A write is needed: an outcome that decides on other deliveries, a position without wanted events, or a pause. */
+  /**
+   * True if a write is needed now: for an outcome that decides on other deliveries, for a position without wanted
+   * events, or for a pause.
+   */
   #mustWrite = false
-  /** Since when outcomes wait to be written, and since when there is nothing to do; by `performance.now()`. */
+  /**
+   * Times by `performance.now()`: since when outcomes wait to be written, and since when there is nothing to do.
+   * null: neither applies.
+   */
   #unwrittenSince: number | null = null
   #idleSince: number | null = null
   /**
@@ -108,7 +114,7 @@ export class EndpointSender {
     about: {
       readonly loader: DeliveryLoader
       readonly signers: readonly WebhookSigner[]
-      /** True if an idle endpoint may stay for a while. */
+      /** Returns true if an endpoint without work may keep its lease for a while. */
       readonly mayLinger: () => boolean
     },
   ) {
@@ -152,7 +158,7 @@ export class EndpointSender {
     return this.#isGated ? WEBHOOK_GATED_PAUSE_MS : null
   }
 
-  /** Applies what the last poll read. */
+  /** Applies the state that the last poll read. */
   applyState({ isOurs, version, dueAt, isDue, ends }: EndpointState): void {
     if (!isOurs) this.#isLeaseLost = true
     if (!isOurs || version !== this.#endpoint.version) this.#closing = true
@@ -163,7 +169,8 @@ export class EndpointSender {
     const { size, checkpoint, verifiedSize } = this.#ends
     this.#ends = ends
     if (ends.size > size || ends.checkpoint > checkpoint) this.#mayHaveMore ||= !this.#isStreamGated
-    // A fault was found. Deliveries that were read but not sent are returned and read again.
+    // The verified size has fallen, so a fault was found. Deliveries that were read but not sent are returned and
+    // read again.
     if (ends.verifiedSize < verifiedSize) this.#closing = true
     if (ends.verifiedSize > verifiedSize) this.#openGate()
     else if (this.#isGated) this.#deps.requestVerification(this.#endpoint.ledgerId)
@@ -198,13 +205,19 @@ export class EndpointSender {
     }, this.#fail)
   }
 
-  /** A poll while the lease is being returned must not start anything: another worker would send it as well. */
+  /**
+   * Ends the lease. A poll that runs meanwhile must not start anything, because another worker would send the same
+   * deliveries too.
+   */
   #end(): void {
     this.#closing = true
     this.#ended.resolve()
   }
 
-  /** An endpoint with constant events keeps its lease: a new lease for each event would cost more than the event. */
+  /**
+   * An endpoint with a steady flow of events keeps its lease, because a new lease for each event would cost more than
+   * the event.
+   */
   #isOver(): boolean {
     if (this.#window.underWay > 0) return false
     if (this.#isLeaseLost || !this.#maySend()) return true
@@ -214,7 +227,7 @@ export class EndpointSender {
     return nowMs - this.#idleSince >= WEBHOOK_LINGER_MS || !this.#mayLinger()
   }
 
-  /** Returns the next read or write of the database; null: none. */
+  /** Returns the next read or write of the database; null: there is nothing to read or write. */
   #nextStep(): (() => Promise<void>) | null {
     if (this.#isLeaseLost) return null
     if (this.#mustWrite || this.#isWriteDue()) return () => this.#write()
@@ -223,7 +236,7 @@ export class EndpointSender {
     const isNextOnly = !this.#mayHaveDue && !this.#recover
     if (this.#mayHaveMore && (isNextOnly || this.#health.isNewFirst)) return () => this.#loadNext()
     if (isNextOnly) return null
-    // Outcomes are written first: the read relies on the rows.
+    // Outcomes are written first, because the read relies on the written rows.
     if (this.#window.writes > 0) return () => this.#write()
     return this.#mayHaveDue ? () => this.#loadDue() : () => this.#loadRecovery(this.#recover!)
   }
@@ -301,7 +314,7 @@ export class EndpointSender {
     this.#window.settle(task, 'delivered', { delivery, dueInMs: null })
   }
 
-  /** Retries the delivery after `waitMs` at the earliest, or gives it up. */
+  /** Retries the delivery after `waitMs` at the earliest, or gives the delivery up after its last attempt. */
   #retry(
     task: Task<Delivery>,
     delivery: Delivery,
@@ -320,7 +333,8 @@ export class EndpointSender {
   }
 
   /**
-   * Postpones a delivery that the archive did not return. This counts neither as an attempt nor against the endpoint.
+   * Postpones a delivery whose event the archive did not return. This counts neither as an attempt nor as a failure
+   * of the endpoint.
    */
   #postpone(task: Task<Delivery>): void {
     this.#mustWrite = true
@@ -349,12 +363,12 @@ export class EndpointSender {
 
   async #loadNext(): Promise<void> {
     this.#mayHaveMore = false
-    // An endpoint that never answers fills its rows. New events wait in the chain, which costs nothing.
+    // Limits the rows of an endpoint that never answers. New events wait in the chain, which costs nothing.
     if (this.#open >= WEBHOOK_OPEN_MAX)
       this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
     if (this.#open >= WEBHOOK_OPEN_MAX) {
-      // Due deliveries make room. With a pause instead, an endpoint whose lease begins with a new delivery would
-      // never get the due ones.
+      // Sending due deliveries makes room first. If the sender paused instead, an endpoint whose lease begins with a
+      // new delivery would never get its due deliveries.
       if (this.#mayHaveDue) return
       this.#health.pause(this.#deps.now())
       this.#mustWrite = true
@@ -376,7 +390,7 @@ export class EndpointSender {
     this.#mayHaveMore ||= more
   }
 
-  /** null: the archive did not deliver it. */
+  /** Awaits a read. Returns null if the archive did not return the data. */
   async #unlessUnreadable<T>(loaded: Promise<T>): Promise<T | null> {
     try {
       return await loaded
@@ -391,7 +405,7 @@ export class EndpointSender {
     return this.#isStreamGated || this.#isDueGated
   }
 
-  /** The read was gated by the verified size in `ends`, which may have risen meanwhile. */
+  /** Checks the gate again. The read used the verified size in `ends`, which may have risen meanwhile. */
   #checkGate(ends: LedgerEnds): void {
     if (!this.#isGated) return
     if (this.#ends.verifiedSize > ends.verifiedSize) this.#openGate()
@@ -407,7 +421,7 @@ export class EndpointSender {
   async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {
     const read = await this.#unlessUnreadable(this.#loader.recovery(recover))
     if (read === null) {
-      // The cursor still has it: a later lease continues.
+      // The stored cursor still has the recovery, so a later lease continues it.
       this.#recover = null
       return
     }

@@ -38,8 +38,8 @@ export class EndpointSenders {
   readonly #leases = new Set<Promise<unknown>>()
   readonly #signers = new Map<string, WebhookSigner>()
   /**
-   * Shares by endpoint. Otherwise a hundred slow endpoints of one tenant would take all requests: who has one is
-   * first to ask for the next.
+   * Shares of the requests, by endpoint. Without shares, a hundred slow endpoints of one tenant would take all
+   * requests, because an endpoint whose request ends is the first to start another.
    */
   readonly #requests = new Shares({ rule: 'rest', max: WEBHOOK_REQUESTS_MAX })
   #renewedAt = 0
@@ -93,7 +93,9 @@ export class EndpointSenders {
     }
   }
 
-  /** Starts nothing more. Requests under way get some time; then they are cut, and other workers send them again. */
+  /**
+   * Starts nothing more. Requests under way get some time; then they are aborted, and other workers send them again.
+   */
   async stop(): Promise<void> {
     this.#stopping = true
     for (const sender of this.#senders) sender.close()
@@ -104,7 +106,7 @@ export class EndpointSenders {
     clearTimeout(cut)
   }
 
-  /** Reads changes of all endpoints. A failed read changes nothing: a lease that is not renewed ends by itself. */
+  /** Reads changes of all endpoints. If the read fails, nothing changes: a lease that is not renewed ends by itself. */
   async poll(): Promise<void> {
     if (this.#isPolling || this.#senders.size === 0) return
     this.#isPolling = true
@@ -128,7 +130,7 @@ export class EndpointSenders {
     this.#timer = null
   }
 
-  /** Opened secrets are cached, because the leases of an endpoint follow each other. */
+  /** Returns the signer of a secret. Opened secrets are cached, because an endpoint gets one lease after the other. */
   #signerOf(endpoint: Endpoint, secret: Endpoint['secrets'][number]): WebhookSigner {
     const known = this.#signers.get(secret.secretId)
     if (known) return known

@@ -25,7 +25,7 @@ type EndpointDeps = {
   readonly outboundAllow: Allowances
 }
 
-/** `made`: the new secret, to be shown once. The webhook may already have a newer one. */
+/** `made`: the new secret, which is shown only once. `webhook` may already have a newer secret. */
 type EndpointWithSecret = { readonly webhook: WebhookRow; readonly made: NewWebhookSecret }
 
 type EndpointChanges = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
@@ -33,7 +33,7 @@ type EndpointChanges = { readonly [Name in keyof WebhookSettings]?: WebhookSetti
 /**
  * Creates an endpoint.
  *
- * A client may repeat a request that got no answer. An endpoint equal to an existing one is therefore refused
+ * A client may repeat a request that got no answer. So an endpoint that equals an existing one is refused
  * (`state_conflict`), and the refusal names the existing one.
  */
 export async function createEndpoint(
@@ -55,7 +55,10 @@ export async function createEndpoint(
   return { webhook: await getEndpoint(deps, caller, webhookId), made }
 }
 
-/** Changes an endpoint's settings. Its secrets stay: rotate them if you no longer trust the old receiver. */
+/**
+ * Changes an endpoint's settings. The endpoint keeps its secrets: rotate them if you no longer trust the old
+ * receiver.
+ */
 export async function changeEndpoint(
   deps: EndpointDeps,
   caller: Caller,
@@ -104,7 +107,7 @@ export function noEndpoint(webhookId: Uuid): ApiError {
   return new ApiError('not_found', `the ledger has no webhook ${formatId('whk', webhookId)}`)
 }
 
-/** Checks settings, and sorts and deduplicates their lists, so that equal lists have equal texts. */
+/** Checks settings. Sorts their lists and removes duplicates, so that equal lists have equal texts. */
 function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: EndpointChanges) {
   const { url, events, types, include } = settings
   if (events && events.length > 1 && events.includes('*')) {
@@ -124,8 +127,8 @@ function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: Endp
 }
 
 /**
- * Throws unless the caller has `records:read`. Documents reach the receiver that the URL names, so setting the URL is
- * a way of reading them.
+ * Throws unless the caller has `records:read`. The scope is needed because documents are sent to the URL, so setting
+ * the URL is a way of reading them.
  */
 function requireRecordsRead(caller: Caller): void {
   if (caller.scopes.has('records:read')) return

@@ -19,20 +19,20 @@ export type Stop =
 
 export type Failure = {
   /**
-   * No answer, or a status that says the endpoint is unavailable. Otherwise it refused this event and may accept the
-   * next.
+   * True if the endpoint gave no answer, or a status that says it is unavailable. Otherwise it refused this event and
+   * may accept the next.
    */
   readonly isDown: boolean
   readonly isGone: boolean
-  /** Retry-After of the endpoint. */
+  /** Retry-After of the endpoint's answer. */
   readonly waitMs: number
 }
 
 export type KnownHealth = Pick<Endpoint, 'failures' | 'failingSinceMs' | 'failingDays' | 'lastFailureMs'>
 
 /**
- * Returns true if no delivery's retries can span the time since the last failure. The next failure then begins a new
- * series.
+ * Returns true if the last failure is longer ago than a delivery's retries can last. The next failure then begins a
+ * new series.
  */
 function isQuiet(lastFailureMs: number | null, nowMs: number): boolean {
   return lastFailureMs !== null && nowMs - lastFailureMs > WEBHOOK_FAILING_GAP_MS_MAX
@@ -42,14 +42,14 @@ function isQuiet(lastFailureMs: number | null, nowMs: number): boolean {
 export class EndpointHealth {
   #failures: number
   #failingSinceMs: number | null
-  /** Days since `#failingSinceMs` with a failed attempt. */
+  /** Number of days since `#failingSinceMs` on which an attempt failed. */
   #failingDays: number
   #lastSuccessMs: number | null = null
   #lastFailureMs: number | null
   #hasFailedNow = false
-  /** Set after many failures in a row; a success clears it. */
+  /** End of the pause after many failures in a row. A success clears it. */
   #breakerUntilMs = 0
-  /** Pause by Retry-After, or because too many deliveries are open. */
+  /** End of the pause that Retry-After or too many open deliveries caused. */
   #retryAfterUntilMs = 0
   #requestsMax: number
   #isGone = false
@@ -70,8 +70,8 @@ export class EndpointHealth {
   }
 
   /**
-   * True if the next attempt takes a new delivery. If an endpoint always fails, every other attempt does: it may
-   * refuse only the old deliveries.
+   * True if the next attempt must be a new delivery. If an endpoint always fails, every other attempt is a new
+   * delivery, because the endpoint may refuse only the old ones.
    */
   get isNewFirst(): boolean {
     return this.#failures >= WEBHOOK_BREAKER_FAILURES && this.#failures % 2 === 0
@@ -90,7 +90,7 @@ export class EndpointHealth {
 
   fail(nowMs: number, { isDown, isGone, waitMs }: Failure): void {
     if (isQuiet(this.#lastFailureMs, nowMs)) this.#beginAnew()
-    // Requests under way count as one failure: an endpoint that restarts fails all of them at once.
+    // Requests that fail together count as one failure: an endpoint that restarts fails all of them at once.
     if (nowMs >= this.#breakerUntilMs) {
       this.#failures++
       const pauseMs = isDown ? breakerPauseMs(this.#failures) : refusalPauseMs(this.#failures)
@@ -117,7 +117,8 @@ export class EndpointHealth {
   }
 
   /**
-   * Pauses an endpoint that has too many open deliveries for a new one. The open ones are read again after the pause.
+   * Pauses an endpoint that has too many open deliveries for a new one. After the pause the open deliveries are
+   * counted again.
    */
   pause(nowMs: number): void {
     this.#retryAfterUntilMs = Math.max(this.#retryAfterUntilMs, nowMs + WEBHOOK_PAUSE_MS)

@@ -22,7 +22,7 @@ import type { Task } from './window.ts'
 /**
  * Reads and verifies deliveries of an endpoint for its lease.
  *
- * Events that the archive does not return in time wait for a later lease: `due` leaves them out, `next` and
+ * Events that the archive does not return in time wait for a later lease. `due` leaves them out; `next` and
  * `recovery` throw ApiError `archive_unavailable`.
  */
 export class DeliveryLoader {
@@ -31,7 +31,7 @@ export class DeliveryLoader {
   readonly #source: EventSource
   readonly #shareOf: () => number
 
-  /** `shareOf`: returns how many events the endpoint may have in memory. */
+  /** `shareOf` returns the number of events that the endpoint may have in memory. */
   constructor(
     deps: { pool: Db; envelopeKeys: EnvelopeKeys; entriesUrl: string },
     endpoint: Endpoint,
@@ -49,8 +49,8 @@ export class DeliveryLoader {
   }
 
   /**
-   * Reads due deliveries. `full`: there may be more. `isGated`: some are settlements that wait for the ledger's
-   * verified size.
+   * Reads due deliveries. `full`: there may be more. `isGated`: some of them are settlements that wait for the
+   * ledger's verified size.
    */
   async due(
     inHand: readonly Uuid[],
@@ -76,7 +76,7 @@ export class DeliveryLoader {
     return { tasks, full: stored.length === limit, isGated: isHeld }
   }
 
-  /** Reads the next events of the ledger's stream, without those that already have a row. */
+  /** Reads the next events of the ledger's stream. Leaves out events that already have a row. */
   async next(from: EventPosition, ends: LedgerEnds) {
     const page = await readEvents(this.#db, this.#source, from, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
@@ -94,12 +94,12 @@ export class DeliveryLoader {
   }
 
   /**
-   * Reads events to deliver again, from `from` on: `fresh` have no row, `again` have one. The returned `from` is
-   * where the next call continues; null: none are left.
+   * Reads events that are to be delivered again, starting at `from`. `fresh`: events without a row. `again`: events
+   * with a row. The returned `from` is where the next call continues; null: no events are left.
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, eventsDelivered: 0, checkpoint: Number.MAX_SAFE_INTEGER }
-    // Only rows are made here, so the verified size does not matter: `due` decides what is sent.
+    // The verified size does not matter here, because this read only makes rows; `due` decides what is sent.
     const ends = { size: end, checkpoint: 0, verifiedSize: Number.MAX_SAFE_INTEGER }
     const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))
@@ -110,7 +110,7 @@ export class DeliveryLoader {
       const isAgain = stateOf(i) === 'dead' || (delivered && stateOf(i) === 'delivered')
       return isAgain ? [{ eventId: ids[i]!, recordId: event.recordId }] : []
     })
-    // The second event of an entry may be on the next page. It is then read again together with the first.
+    // The second event of an entry may be on the next page. That page then reads the first event again too.
     const { seq } = page.position
     return {
       fresh: fresh.map(({ event }) => {

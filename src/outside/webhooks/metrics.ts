@@ -13,7 +13,7 @@ import { isDownStatus } from './statuses.ts'
 import type { StopDeps } from './stop-endpoint.ts'
 
 const REASONS = [
-  // An aborted delivery is sent again, so it is no failure.
+  // `aborted` is left out, because an aborted delivery is sent again and is not a failure.
   ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
   'integrity_fault',
   'event_missing',
@@ -157,7 +157,10 @@ export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
 
 type Connections = { readonly connections: { readonly idle: number; readonly used: number } }
 
-/** Adds gauges of connections to addresses that tenants and peers have named. `pool`: their purpose. */
+/**
+ * Adds gauges of connections to addresses that tenants and peers have named. `pool`: what the connections are used
+ * for.
+ */
 export function watchOutbound(metrics: Metrics, pool: 'webhooks' | 'peers', connector: Connections): void {
   metrics.addPart<Connections>('outbound', pool, connector, (all) =>
     readGauge(

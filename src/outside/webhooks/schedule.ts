@@ -14,7 +14,7 @@ export function retryDelayMs(tries: number, random = Math.random): number | null
   return delayMs === undefined ? null : jittered(delayMs, random)
 }
 
-/** Returns the pause of an unavailable endpoint after so many failures in a row; 0: none. */
+/** Returns the pause of an unavailable endpoint after this many failures in a row; 0: no pause. */
 export function breakerPauseMs(failures: number, random = Math.random): number {
   const beyond = failures - WEBHOOK_BREAKER_FAILURES
   if (beyond < 0) return 0
@@ -22,7 +22,7 @@ export function breakerPauseMs(failures: number, random = Math.random): number {
   return jittered(Math.min(pauseMs, WEBHOOK_BREAKER_PAUSE_MS_MAX), random)
 }
 
-/** Returns the pause of an endpoint that answers but refused so many events in a row; 0: none. */
+/** Returns the pause of an endpoint that answers, but has refused this many events in a row; 0: no pause. */
 export function refusalPauseMs(failures: number, random = Math.random): number {
   return failures < WEBHOOK_BREAKER_REFUSALS ? 0 : jittered(WEBHOOK_BREAKER_PAUSE_MS_MIN, random)
 }
@@ -31,7 +31,7 @@ export function retryAfterMs(askedMs: number | null): number {
   return Math.min(askedMs ?? 0, WEBHOOK_RETRY_AFTER_MS_MAX)
 }
 
-/** Spreads delays, so that requests that failed together are not retried together. */
+/** Returns a random delay near `ms`, so that requests that failed together are not retried together. */
 function jittered(ms: number, random: () => number): number {
   return ms * (1 + WEBHOOK_RETRY_JITTER * (2 * random() - 1))
 }

@@ -5,18 +5,21 @@ import type { MasterKey } from '../../signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../signing/native.ts'
 
 /*
- * Signing keys of deliveries (Standard Webhooks). Each secret is an HMAC key, shown to the receiver once, and an
- * Ed25519 key, whose public half the receiver can see. Both are sealed together.
+ * Signing keys of deliveries (Standard Webhooks). Each secret has two keys: an HMAC key, which is shown to the
+ * receiver once, and an Ed25519 key, whose public half the receiver can see. Both are sealed together.
  */
 
 const HMAC_KEY_BYTES = 32
 const ED25519_SEED_BYTES = 32
 
-/** Owner of a secret. Sealed bytes that are moved to another endpoint or ledger cannot be opened there. */
+/**
+ * Owner of a secret. It is bound to the sealed bytes: if they are moved to another endpoint or ledger, they cannot be
+ * opened there.
+ */
 type WebhookOwner = { readonly ledgerId: Uuid; readonly webhookId: Uuid }
 
 export type NewWebhookSecret = {
-  /** UUIDv7: sorts an endpoint's secrets by age. */
+  /** A UUIDv7, so that an endpoint's secrets sort by age. */
   readonly secretId: Uuid
   readonly sealed: Buffer
   /** Ed25519, 32 bytes. */
@@ -50,13 +53,13 @@ export function formatWebhookPublicKey(raw: Uint8Array): string {
 /** Returns both signatures of a message, as the header contains them. */
 export type WebhookSigner = (message: Uint8Array) => readonly [v1: string, v1a: string]
 
-/** Opens a sealed secret. Throws if the master key differs, or the sealed bytes belong to another secret. */
+/** Opens a sealed secret. Throws if the master key is another one, or if the sealed bytes belong to another secret. */
 export function openWebhookSecret(
   masterKey: Pick<MasterKey, 'open'>,
   { secretId, sealed, ...of }: WebhookOwner & { readonly secretId: Uuid; readonly sealed: Uint8Array },
 ): WebhookSigner {
   const keys = masterKey.open(sealed, webhookSecretContext(of, secretId))
-  // Made once: from the raw bytes an HMAC of a body costs 16 µs instead of 3.
+  // The key object is made once: an HMAC of a body then costs 3 µs. From the raw bytes it costs 16 µs.
   const hmacKey = createSecretKey(keys.subarray(0, HMAC_KEY_BYTES))
   const signer = makeEd25519Signer(nativeProviders.sha256, keys.subarray(HMAC_KEY_BYTES), 'plain')
   return (message) => [
@@ -66,8 +69,8 @@ export function openWebhookSecret(
 }
 
 /**
- * Returns the value of `webhook-signature`. `signers`: one for each valid secret, newest first. `timestampSeconds`:
- * the value of `webhook-timestamp`. Receivers MUST check the bytes of the body as they came.
+ * Returns the value of `webhook-signature`. `signers`: one signer for each valid secret, newest first.
+ * `timestampSeconds`: the value of `webhook-timestamp`. Receivers MUST verify the body's bytes as received.
  */
 export function signatureHeader(
   signers: readonly WebhookSigner[],

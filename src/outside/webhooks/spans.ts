@@ -4,8 +4,9 @@ import { formatId } from '../../proof/ids.ts'
 import type { AttemptResult, AttemptTracer } from './attempt.ts'
 
 /**
- * Makes a tracer: each delivery attempt is a span in the trace that wrote the entry, or else in the trace that
- * created its record. The endpoint's path and query are left out, because they are often a secret of the tenant.
+ * Makes a tracer. The span of a delivery attempt belongs to the trace that wrote the entry, or else to the trace that
+ * created the entry's record. The path and query of the endpoint's URL are left out, because they are often a secret
+ * of the tenant.
  */
 export function makeAttemptTracer(tracing: Tracing): AttemptTracer {
   return (endpoint, delivery) => {

@@ -1,4 +1,4 @@
-/** Statuses that say that the receiver is away or overloaded. All others refuse the event. */
+/** Statuses that mean that the receiver is unavailable or overloaded. All other statuses refuse the event. */
 const DOWN: ReadonlyMap<number, string> = new Map([
   [408, 'the request did not come to it in time (RFC 9110 §15.5.9)'],
   [429, 'too many requests (RFC 6585)'],
@@ -7,7 +7,7 @@ const DOWN: ReadonlyMap<number, string> = new Map([
   [504, 'a proxy got no answer of it in time'],
   [507, 'it has no room left (RFC 4918)'],
   [509, 'its bandwidth is used up (Apache, cPanel)'],
-  // A CDN that could not reach the origin. 520 takes the place of 502.
+  // Statuses of a CDN that could not reach the origin. It uses 520 instead of 502.
   [520, 'the origin answered with nothing, or with no HTTP'],
   [521, 'the origin refuses connections'],
   [522, 'the origin does not take connections in time'],
@@ -18,7 +18,7 @@ const DOWN: ReadonlyMap<number, string> = new Map([
   [527, 'the connection to the origin broke'],
   [529, 'overloaded'],
   [530, 'the name of the origin does not resolve, or its site is frozen'],
-  // Statuses of some proxies, about the connection behind them.
+  // Statuses by which some proxies report a failed connection to the server behind them.
   [598, 'no answer was read in time'],
   [599, 'no connection was made in time'],
 ])
@@ -28,8 +28,8 @@ export function isDownStatus(status: number): boolean {
 }
 
 /**
- * Returns true if Retry-After of this status is about the endpoint. In other 4xx it is about the event, which has its
- * own schedule.
+ * Returns true if a Retry-After with this status is about the endpoint. With other 4xx statuses it is about the
+ * event, and events have their own schedule.
  */
 export function mayAskForTime(status: number): boolean {
   return status >= 500 || isDownStatus(status)

@@ -20,8 +20,8 @@ export type StopDeps = {
 const PAUSED: NoticeType = 'webhook.paused'
 
 /**
- * Stops an endpoint and notifies the ledger's other endpoints. One transaction: after a crash in between, nobody
- * would notify them.
+ * Stops an endpoint and notifies the ledger's other endpoints in one transaction. With two transactions, a crash
+ * between them would leave the others without a notice.
  */
 export async function stopEndpoint(deps: StopDeps, name: WebhookKey, stop: Stop): Promise<void> {
   const id = formatId('whk', name.webhookId)

@@ -31,7 +31,8 @@ export function makeWebhookUpkeep(deps: { readonly pool: Db }): () => Promise<bo
     const webhooks = await listWebhooksAfter(deps.pool, last, WEBHOOK_UPKEEP_ENDPOINTS)
     last = webhooks.length < WEBHOOK_UPKEEP_ENDPOINTS ? null : webhooks.at(-1)!
     for (const webhook of webhooks) {
-      // A fast endpoint's deliveries are removed as fast. The bound lets the other endpoints come next.
+      // Deletes repeatedly, so that the rows of a fast endpoint do not pile up. The bound lets the other endpoints be
+      // handled too.
       for (let i = 0; i < WEBHOOK_UPKEEP_DELETIONS_MAX && (await removeSome(deps.pool, webhook)); i++);
     }
     return last !== null

@@ -3,22 +3,28 @@ import type { EventPosition } from '../events/read-events.ts'
 
 export type Task<Content> = {
   readonly id: Uuid
-  /** Record whose events are delivered in order; null: no record. */
+  /** The record, whose events are delivered in order; null: the event has no record. */
   readonly record: string | null
-  /** Position after the event in the ledger's stream; null: the delivery was read from its row, behind the cursor. */
+  /**
+   * Position after the event in the ledger's stream. null: the delivery was read from its row, so the cursor is
+   * already past it.
+   */
   readonly after: EventPosition | null
   readonly content: Content
 }
 
-/** Outcome of a delivery. `retry`: it stays pending. `held`: it waits for an earlier delivery of its record. */
+/**
+ * Outcome of a delivery. `retry`: the delivery stays pending. `held`: the delivery waits for an earlier delivery of
+ * its record.
+ */
 export type Outcome = 'delivered' | 'dead' | 'retry' | 'held'
 
 export type Write<Content, Result> = {
   readonly task: Task<Content>
-  /** null: still under way, and only written so that the cursor can pass it. */
+  /** null: the delivery is still under way, and is only written so that the cursor can pass it. */
   readonly outcome: Outcome | null
   readonly result: Result | null
-  /** The delivery already had a row. */
+  /** True if the delivery already had a row. */
   readonly stored: boolean
 }
 
@@ -26,7 +32,7 @@ type Slot<Content, Result> = {
   readonly task: Task<Content>
   state: 'queued' | 'sent' | 'settled'
   sentAtMs: number
-  /** It has a row, or gets one with the next write. */
+  /** True if the delivery has a row, or gets one with the next write. */
   written: boolean
   outcome: Outcome | null
   result: Result | null
@@ -34,21 +40,21 @@ type Slot<Content, Result> = {
 
 /**
  * Deliveries under way to one endpoint, and how far its cursor may move. No clock and no I/O. Deliveries of one
- * record go in order, all others in any order.
+ * record are sent in order, all others in any order.
  *
- * The cursor may pass a delivery that has a row. A delivery that is settled beyond one still under way gets a row
- * too, so that the next worker does not send it again.
+ * The cursor may pass a delivery that has a row. If a delivery is settled while an earlier one is still under way, it
+ * gets a row too, so that the next worker does not send it again.
  */
 export class DeliveryWindow<Content, Result> {
-  /** Deliveries of the stream, in its order, from the cursor on. */
+  /** Deliveries of the stream, in the stream's order, starting at the cursor. */
   #stream: Slot<Content, Result>[] = []
   readonly #slots = new Map<Uuid, Slot<Content, Result>>()
   readonly #queue = new Set<Slot<Content, Result>>()
   /** Unsettled deliveries of each record, oldest first. */
   readonly #records = new Map<string, Slot<Content, Result>[]>()
   /**
-   * Records with a delivery to retry whose row does not say so yet. Rows that are read meanwhile are therefore out of
-   * date.
+   * Records with a delivery that must be retried, while its row does not yet show this. Rows of these records that
+   * are read meanwhile are out of date.
    */
   readonly #failed = new Set<string>()
   #writes = new Map<string, Slot<Content, Result>>()
@@ -78,7 +84,7 @@ export class DeliveryWindow<Content, Result> {
     return this.#read
   }
 
-  /** Ids of deliveries that are not settled, or not written yet. */
+  /** Ids of deliveries that are not settled, or whose outcome is not written yet. */
   ids(): Uuid[] {
     return [...this.#slots.keys()]
   }
@@ -86,9 +92,9 @@ export class DeliveryWindow<Content, Result> {
   /**
    * Adds a delivery.
    *
-   * `isRecordOpen`: rows of its record are pending or waiting, and the next event of the stream waits for them.
-   * Returns false if the delivery has a row and an earlier one of its record has just failed: read it again once that
-   * failure is written.
+   * `isRecordOpen`: the record has rows that are pending or waiting, and its next event in the stream must wait for
+   * them. Returns false if the delivery has a row and an earlier delivery of its record has just failed. The caller
+   * reads the row again after that failure is written.
    */
   add(task: Task<Content>, isRecordOpen: boolean): boolean {
     const { record, after } = task
@@ -99,7 +105,8 @@ export class DeliveryWindow<Content, Result> {
     const others = this.#records.get(record) ?? []
     const hasFailed = this.#failed.has(record)
     if (after === null && hasFailed) return false
-    // Behind a delivery without a row, this one must be sent later. So it can't get a row earlier.
+    // If an earlier delivery of the record has no row yet, this one is queued behind it, because it must not get a
+    // row earlier.
     const mustWait = hasFailed || (isRecordOpen && others.every(({ written }) => written))
     if (after !== null && mustWait) {
       this.#settle(this.#take(task, 'settled'), 'held', null)
@@ -111,7 +118,10 @@ export class DeliveryWindow<Content, Result> {
     return true
   }
 
-  /** Sets the position up to which the stream was read. Nothing between it and the last added delivery was wanted. */
+  /**
+   * Sets the position up to which the stream was read. Events between the last added delivery and this position were
+   * unwanted.
+   */
   readTo(position: EventPosition): void {
     this.#read = position
   }
@@ -130,7 +140,7 @@ export class DeliveryWindow<Content, Result> {
     return null
   }
 
-  /** Settles a sent delivery. After `retry` the later ones of its record wait for it. */
+  /** Settles a sent delivery. After `retry`, later deliveries of its record wait for it. */
   settle(task: Task<Content>, outcome: Exclude<Outcome, 'held'>, result: Result): void {
     const slot = this.#slots.get(task.id)!
     this.#sent--
@@ -145,7 +155,7 @@ export class DeliveryWindow<Content, Result> {
     else this.#records.delete(task.record)
   }
 
-  /** Drops a delivery that was aborted, without an outcome: it will be sent again. */
+  /** Drops an aborted delivery without an outcome. It will be sent again. */
   drop(task: Task<Content>): void {
     this.#sent--
     const slot = this.#slots.get(task.id)!
@@ -153,8 +163,8 @@ export class DeliveryWindow<Content, Result> {
   }
 
   /**
-   * Takes the rows to write, and the cursor's position after that write. Unsettled deliveries sent before
-   * `sentBeforeMs` that block the cursor are written too, and those behind them are written as `held`.
+   * Takes the rows to write, and the cursor's position after that write. Unsettled deliveries that were sent before
+   * `sentBeforeMs` and block the cursor are written too; deliveries that wait for them are written as `held`.
    */
   takeWrites(sentBeforeMs: number): { writes: Write<Content, Result>[]; position: EventPosition } {
     let passed = 0
@@ -179,7 +189,7 @@ export class DeliveryWindow<Content, Result> {
     for (const { task, outcome } of writes) {
       if (outcome === 'retry' && task.record !== null) this.#failed.delete(task.record)
       const isDone = this.#slots.get(task.id)?.state === 'settled'
-      // A delivery that was written while under way, and settled since, is written again.
+      // A delivery that was written while under way and has been settled since is written again.
       if (isDone && !this.#writes.has(task.id)) this.#slots.delete(task.id)
     }
   }
@@ -201,7 +211,10 @@ export class DeliveryWindow<Content, Result> {
     if (isSlow(first)) this.#makeWait(first)
   }
 
-  /** Marks later deliveries without a row as `held`; the row of any other says whether it is. */
+  /**
+   * Marks later deliveries without a row as `held`. Later deliveries with a row are dropped, because their rows say
+   * whether they wait.
+   */
   #makeWait(first: Slot<Content, Result>): void {
     const record = first.task.record!
     const [, ...later] = this.#records.get(record)!

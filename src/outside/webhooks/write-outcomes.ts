@@ -12,14 +12,15 @@ import { type Delivery, rowOf } from './delivery.ts'
 import { WEBHOOK_STRAGGLER_DUE_MS } from './limits.ts'
 import type { Write } from './window.ts'
 
-/** A settled delivery that is to be delivered again. */
+/** A settled delivery that is to be sent again. */
 export type RedeliveredEvent = Pick<WrittenDelivery, 'eventId' | 'recordId'>
 
 export type SettledDelivery = { readonly delivery: Delivery; readonly dueInMs: number | null }
 
 /**
- * Writes outcomes, and in the same transaction releases the deliveries that waited for them. After a crash in
- * between, nobody would release them. `isOurs`: false if another job has the lease, and nothing was written.
+ * Writes outcomes, and releases the deliveries that waited for them in the same transaction. With two transactions, a
+ * crash between them would leave those deliveries waiting. `isOurs`: false if another job has the lease; nothing was
+ * written then.
  */
 export async function writeOutcomes(
   pool: pg.Pool,
@@ -50,8 +51,8 @@ export function toRow({ task, outcome, result }: Write<Delivery, SettledDelivery
 }
 
 /**
- * Returns true if deliveries may have to be released: one that was just marked `held` may have waited for one just
- * finished.
+ * Returns true if waiting deliveries may have to be released. A delivery that was just marked `held` may have waited
+ * for one that has just ended.
  */
 export function mayRelease({ outcome, stored }: Write<Delivery, SettledDelivery>): boolean {
   return outcome === 'held' || (stored && (outcome === 'delivered' || outcome === 'dead'))

@@ -16,13 +16,13 @@ type Options = {
   readonly settings: WorkerSettings
   readonly env: NodeJS.ProcessEnv
   readonly log: Log
-  /** Tests use shorter pauses and another script. */
+  /** For tests, which use shorter pauses and another script. */
   readonly pauseMsMin?: number
   readonly script?: URL
 }
 
 export type ChildWorker = {
-  /** Returns the metrics of its process; empty if no worker answers. */
+  /** Returns the metrics of the worker's process; empty if no worker answers. */
   metrics(): Promise<string>
   /** Returns when the worker's rounds and its process have ended. */
   close(): Promise<void>
@@ -31,7 +31,7 @@ export type ChildWorker = {
 type Child = {
   readonly process: ChildProcess
   readonly ready: Promise<void>
-  /** Resolves with the reason when the process has ended, for whatever cause. */
+  /** Resolves with the reason when the process has ended, whatever the cause. */
   readonly ended: Promise<string>
   send(message: ToWorker): void
   metrics(): Promise<string>
@@ -39,18 +39,18 @@ type Child = {
 
 const SCRIPT = new URL('./worker-process.ts', import.meta.url)
 
-/** Variables that the worker does not need, or gets by message. */
+/** Variables that the worker does not need, or that it gets by message. */
 const OMITTED_VARIABLES =
   /^(DATABASE_URL|TALLYSTICK_(API|WORKER)_DATABASE_URL|TALLYSTICK_(MASTER|OPERATOR)_KEY(_PREVIOUS)?(_FILE)?)$/
 
 /**
  * Runs the worker of `npm start` as a process with lower priority, so that background work takes no time from
- * requests. Returns when the worker has started; throws its error if it can't start.
+ * requests. Returns when the worker has started; if the worker can't start, throws the worker's error.
  *
- * A worker that ends unexpectedly is restarted, after a pause that doubles up to a minute. Ending everything instead
- * would turn one follower's fault into an outage. What the server answers with 201 is signed, chained and committed
- * without the worker, and the next worker continues. If the cause persists, the log reports it once a minute, and the
- * worker's metrics are absent, for which there are alerts.
+ * A worker that ends unexpectedly is restarted, after a pause that doubles up to a minute. If everything ended
+ * instead, a fault of one follower would become an outage. Records that the server answers with 201 are signed,
+ * chained and committed without the worker, and the next worker continues the rest. If the cause persists, the log
+ * reports it once a minute. The worker's metrics are then absent, and alerts report that.
  */
 export async function startChildWorker(options: Options): Promise<ChildWorker> {
   let child = spawnWorker(options)
@@ -81,8 +81,8 @@ export async function startChildWorker(options: Options): Promise<ChildWorker> {
 }
 
 /**
- * Returns half of the threads: the server's threads take all cores, and a worker with lower priority gets only what
- * they leave.
+ * Returns half of the threads. The server's threads take all cores, and a worker with lower priority gets only the
+ * CPU that they leave.
  */
 export function workerThreads(threads: number | null): number {
   return Math.max(1, Math.floor((threads ?? availableParallelism()) / 2))
@@ -113,9 +113,9 @@ async function keepRunning(
 }
 
 /**
- * Starts the child in our session and process group, unlike Postgres. Linux weighs priorities within a session
- * (sched_autogroup), so in its own session the worker would get as much CPU as all our other processes. The child
- * ignores signals to the group and stops by message.
+ * Starts the child in our session and process group. Linux weighs priorities within a session (sched_autogroup), so
+ * in its own session the worker would get as much CPU as all our other processes together. Postgres, by contrast, has
+ * its own session. The child ignores signals to the group and stops by message.
  */
 function spawnWorker({ script = SCRIPT, env, settings }: Options): Child {
   const child = fork(script, [], {
@@ -144,7 +144,7 @@ function spawnWorker({ script = SCRIPT, env, settings }: Options): Child {
   })
   child.on('exit', (code, signal) => end(`the worker ended with ${signal ?? `code ${code}`}`))
   const send = (message: ToWorker) => {
-    // If the child has ended, its exit event reports that.
+    // Errors are ignored: if the child has ended, its exit event reports that.
     if (child.connected) child.send(message, () => {})
   }
   send({ type: 'start', settings })

@@ -2,7 +2,10 @@ import { createServer } from 'node:net'
 
 const PROBE_MS_MAX = 1_000
 
-/** Throws an error with a remedy unless the port is free. Call it first, so that nothing has to be undone. */
+/**
+ * Throws an error with a remedy unless the port is free. Call it before anything else, so that nothing has to be
+ * undone.
+ */
 export async function requireFreePort(host: string, port: number): Promise<void> {
   const code = await bindError(host, port)
   if (code === null) return
@@ -33,7 +36,7 @@ async function whoAnswers(host: string, port: number): Promise<string> {
     const body = (await response.json()) as { status?: unknown; version?: unknown }
     if (body.status === 'ok') return `a Tallystick ${String(body.version).slice(0, 20)} answers there`
   } catch {
-    // Something other than Tallystick.
+    // The answer is not Tallystick's.
   }
   return 'another program listens there'
 }

@@ -4,7 +4,7 @@ import { StandardOutput } from '../../observe/standard-output.ts'
 
 /**
  * Opens the log of `npm start`: JSON lines, or coloured lines at a terminal. Server and worker write to the same
- * output. `dropped`: called for each dropped line.
+ * output. `dropped` is called for each dropped line.
  */
 export async function openLocalLog(level: string, dropped: () => void): Promise<Logger> {
   const format = process.stdout.isTTY === true ? await makeReadable() : undefined

@@ -6,8 +6,8 @@ import { makeOperatorKey } from '../../ledgers/api-keys.ts'
 type LocalSecrets = { readonly masterKey: Uint8Array; readonly operatorKey: string }
 
 /**
- * Returns keys from the environment, otherwise from the data folder, where the first start creates them with mode
- * 0600.
+ * Returns the keys from the environment. Keys that are not set there come from the data folder, where the first start
+ * creates them with mode 0600.
  */
 export function getLocalSecrets(
   given: { readonly masterKey: Uint8Array | null; readonly operatorKey: string | null },
@@ -37,7 +37,7 @@ export function getOrMakeSecret(file: string, make: () => string): string {
   try {
     writeSecretOnce(file, `${make()}\n`)
   } catch (error) {
-    // Another first start was faster: its secret is used.
+    // Another process made the file at the same time, so its secret is used.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   return readFileSync(file, 'utf8').trim()

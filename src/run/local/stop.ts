@@ -4,15 +4,18 @@ import { writeLine } from '../../observe/standard-output.ts'
 export type Stop = {
   readonly requested: Promise<NodeJS.Signals>
   isRequested(): boolean
-  /** Call between the steps of a start, so that Ctrl-C ends it there too. */
+  /** Call it between the steps of a start, so that Ctrl-C ends the start there. */
   throwIfRequested(): void
-  /** Call when everything is closed: ends the process. */
+  /** Call it when everything is closed. It ends the process. */
   done(): void
 }
 
-/** One Ctrl-C often arrives twice: from the terminal, and again from npm. A later signal is a second one. */
+/**
+ * Signals within this time count as one request, because one Ctrl-C often arrives twice: from the terminal, and again
+ * from npm.
+ */
 const SAME_REQUEST_MS_MAX = 1_000
-/** Longer than any request may take. */
+/** Limit of a stop. It is longer than any request may take. */
 const CLOSE_MS_MAX = 30_000
 
 /**

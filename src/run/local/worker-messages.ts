@@ -1,14 +1,14 @@
 import type { Config } from '../config.ts'
 
 /**
- * Settings that `npm start` has decided; the worker gets all others from its environment. Keys and passwords are sent
- * only this way, because /proc shows a process's command line and environment.
+ * Settings that `npm start` has decided; the worker reads all others from its environment. Keys and passwords are
+ * sent only by message, because /proc shows a process's command line and environment.
  */
 export type WorkerSettings = Pick<
   Config,
   'dataDir' | 'workerUrl' | 'masterKey' | 'previousMasterKey' | 'threads'
 > & {
-  /** True if the password is in `workerUrl`. Password settings of the environment are then ignored. */
+  /** True if `workerUrl` contains the password. Password settings of the environment are then ignored. */
   readonly isPasswordInUrl: boolean
 }
 
@@ -19,6 +19,6 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'ready' }
-  /** The worker cannot start, and ends. */
+  /** The worker cannot start, and ends after this message. */
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'metrics'; readonly text: string }

@@ -29,8 +29,9 @@ export function getEmbeddedBinaries(): string {
 /**
  * Returns a bin folder whose binaries `runAs` can run.
  *
- * Embedded binaries may lack their library links, because npm 12 runs no install scripts unless allowed. They may
- * also be in a folder that the server's user cannot enter. The links are then made, or the binaries are copied.
+ * Embedded binaries may lack their library links, because npm 12 runs no install scripts unless they are allowed. The
+ * links are then made. The binaries may also be in a folder that the server's user cannot enter. They are then
+ * copied.
  */
 export function prepareBinaries(
   binDir: string,
@@ -66,7 +67,7 @@ function cannotRun(binDir: string, runAs: RunAs, output: string): Error {
   )
 }
 
-/** Makes the package's symbolic links, which npm packages cannot contain. Returns false if that fails. */
+/** Makes the package's symbolic links, because npm packages cannot contain links. Returns false if that fails. */
 function hydrate(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
     readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
@@ -81,13 +82,13 @@ function hydrate(native: string): boolean {
   return true
 }
 
-/** Copies the binaries atomically to a folder named by version, readable for any umask. */
+/** Copies the binaries atomically to a folder named by version. The copy is readable whatever the umask is. */
 function copyBinaries(native: string, dataDir: string, log: (line: string) => void): string {
   const { version } = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8'))
   const target = join(dataDir, `binaries-${version}`)
   if (existsSync(target)) return target
   log(`copying the Postgres binaries to ${target}, where the server's user can run them`)
-  // The links are relative to the package's folder, so the copy is also named `native`.
+  // The links are relative to the package's folder `native`, so the copy has the same name.
   const temporary = join(dataDir, `binaries-${version}.new-${process.pid}`)
   cpSync(native, join(temporary, basename(native)), { recursive: true, verbatimSymlinks: true })
   hydrate(join(temporary, basename(native)))

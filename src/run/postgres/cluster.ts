@@ -17,8 +17,8 @@ import { type RunAs, removeDir, runSync } from './run-as.ts'
 type ClusterPasswords = { readonly superuser: string; readonly owner: string }
 
 /**
- * Returns the cluster's passwords. The first start creates them before the cluster, so that no crash leaves a cluster
- * without passwords.
+ * Returns the cluster's passwords. The first start creates them before the cluster, so that a crash cannot leave a
+ * cluster without passwords.
  */
 export function getPasswords(dataDir: string): ClusterPasswords {
   const file = passwordsFile(dataDir)
@@ -37,7 +37,10 @@ export function getPasswords(dataDir: string): ClusterPasswords {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
-/** Links a file unless it exists. Of two simultaneous first starts one writes the passwords, and both read them. */
+/**
+ * Links a file unless it exists. If two first starts run at the same time, one writes the passwords, and both read
+ * them.
+ */
 function linkOnce(from: string, to: string): void {
   try {
     linkSync(from, to)
@@ -46,10 +49,10 @@ function linkOnce(from: string, to: string): void {
   }
 }
 
-/** Hex needs no escaping in a URL. */
+/** Hex digits, because they need no escaping in a URL. */
 const makePassword = () => randomBytes(24).toString('hex')
 
-/** Makes the cluster atomically if there is none. Returns true if it did. */
+/** Makes the cluster atomically if there is none. Returns true if it made the cluster. */
 export function initCluster(options: {
   dataDir: string
   binDir: string
@@ -92,7 +95,7 @@ function moveIntoPlace(temporary: string, cluster: string): void {
   }
 }
 
-/** Locale C: the order of an index must not depend on the machine's C library. */
+/** Arguments of initdb. Locale C, because the order of an index must not depend on the machine's C library. */
 function initdbArgs(dir: string, passwordFile: string): string[] {
   return [
     `--pgdata=${dir}`,

@@ -34,8 +34,8 @@ export function openDataDir(dataDir: string): string {
 }
 
 /**
- * Makes sure that the server's user can pass through the folder. A folder made by mkdtemp or under umask 077 does not
- * allow that.
+ * Throws unless the server's user can pass through the folder. A folder that was made by mkdtemp or under umask 077
+ * does not permit that.
  */
 export function requireReachable(dataDir: string, runAs: RunAs): void {
   if (runAs === null || isReachable(dataDir, runAs)) return
@@ -47,7 +47,7 @@ export function requireReachable(dataDir: string, runAs: RunAs): void {
   )
 }
 
-/** Returns whether the user can enter the folder, or if it is missing, its nearest existing parent. */
+/** Returns whether the user can enter the folder. If the folder is missing, its nearest existing parent is checked. */
 export function isReachable(dir: string, runAs: RunAs): boolean {
   if (runAs === null) return true
   let probe = resolve(dir)
@@ -56,10 +56,10 @@ export function isReachable(dir: string, runAs: RunAs): boolean {
 }
 
 /**
- * Chooses the folder for this installation's data: `.tallystick` in the project. If the server's user can't reach it,
- * or we can't write to it, a folder under /var/lib or /var/tmp, named by the project's path.
+ * Chooses the folder for this installation's data: `.tallystick` in the project. If the server's user can't reach
+ * that folder, or we can't write to it, it chooses a folder under /var/lib or /var/tmp, named by the project's path.
  *
- * An existing folder wins, so that data is never silently left behind for an empty folder.
+ * A folder that already has data is preferred, so that no start silently begins with an empty folder.
  */
 export function chooseDataDir(
   projectDir: string,
@@ -82,7 +82,7 @@ export function chooseDataDir(
   throw new Error(`no folder for the data: ${whyNot(local, runAs)}; set TALLYSTICK_DATA to another folder`)
 }
 
-/** Returns the default folder that an earlier start used; null: none. */
+/** Returns the default folder that an earlier start used; null: there is none. */
 function findDataDir(projectDir: string): string | null {
   const isUsed = (dir: string) =>
     existsSync(join(dir, 'master-key')) || existsSync(clusterDir(postgresDir(dir)))
@@ -112,7 +112,10 @@ function isWritable(dir: string): boolean {
   }
 }
 
-/** Anyone can write to /var/tmp: a folder that another user made could be replaced while we use it. */
+/**
+ * Throws unless the folder is ours. Anyone can write to /var/tmp, and another user could replace a folder of their
+ * own while we use it.
+ */
 function requireOwnFolder(dir: string): void {
   const { uid, mode } = lstatSync(dir)
   const own = process.getuid?.() ?? uid

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const portFile = (dataDir: string) => join(dataDir, 'port')
 
-/** Returns the wanted port, or the remembered one if it is free, or any free one. */
+/** Returns the wanted port. Without one, returns the remembered port if it is free, or any free port. */
 export async function choosePort(dataDir: string, wanted: number | null): Promise<number> {
   if (wanted !== null) {
     if (await isFree(wanted)) return wanted

@@ -19,21 +19,21 @@ type SpawnOptions = {
   readonly port: number
   readonly settings: Readonly<Record<string, string | number>>
   readonly env?: Readonly<Record<string, string>>
-  /** True if the data folder is removed when the server stops. */
+  /** True if the data folder is to be removed when the server stops. */
   readonly trash: boolean
   readonly log: (line: string) => void
 }
 
 const LOG_BYTES_MAX = 16 * 1024 * 1024
 const POLL_MS = 10
-/** Recovery after a crash replays up to max_wal_size, which may take long and is no error. */
+/** Limit of a start. It is long, because recovery after a crash replays up to max_wal_size, which is no error. */
 const READY_MS_MAX = 10 * 60_000
 const SLOW_NOTICE_MS = 5_000
-/** Time for connections that are being closed, before open ones are cut. */
+/** Time for connections that are being closed. After it, open connections are cut. */
 const CLOSING_MS_MAX = 300
 const FAST_STOP_MS_MAX = 60_000
 const IMMEDIATE_STOP_MS_MAX = 10_000
-/** Time for which backends of a killed server may still use its shared memory. */
+/** After a server was killed, its backends may use its shared memory for this long. */
 const LEFTOVERS_MS_MAX = 15_000
 
 /** Starts the server process and waits until it accepts connections. Throws an error with the end of its log. */
@@ -73,8 +73,8 @@ async function spawnOnce(options: SpawnOptions): Promise<Postmaster> {
 }
 
 /**
- * Starts the server in its own session. Ctrl-C is sent to every process of the foreground group, and the server must
- * outlive our processes that still finish work. `tallystick.owner` identifies the starting process.
+ * Starts the server in its own session, because Ctrl-C is sent to every process of the foreground group, and the
+ * server must live until our processes have finished their work. `tallystick.owner` identifies the starting process.
  */
 function spawnServer(options: SpawnOptions, logFd: number): ChildProcess {
   const settings = { ...options.settings, port: options.port, 'tallystick.owner': ownIdentity() }
@@ -90,7 +90,7 @@ function spawnServer(options: SpawnOptions, logFd: number): ChildProcess {
   return child
 }
 
-/** Opens the log file. A large one is renamed first, so that it cannot grow for ever. */
+/** Opens the log file. A large file is renamed first, so that the log cannot grow for ever. */
 function openLog(file: string): { fd: number; size: number } {
   if (existsSync(file) && statSync(file).size > LOG_BYTES_MAX) renameSync(file, `${file}.1`)
   const fd = openSync(file, 'a', 0o600)
@@ -138,8 +138,9 @@ async function stopServer(
 }
 
 /**
- * Starts a watchdog that stops the server if this process ends abruptly (SIGKILL, a crash). It is a shell that waits
- * for the end of its input, which the kernel closes with us. Returns a function that ends the watchdog.
+ * Starts a watchdog that stops the server if this process ends abruptly (SIGKILL, a crash). The watchdog is a shell
+ * that waits for the end of its input; the kernel closes the input when this process ends. Returns a function that
+ * ends the watchdog.
  */
 function watch(pid: number, options: SpawnOptions): () => void {
   const trash = options.trash ? options.dataDir : ''
@@ -160,7 +161,7 @@ function watch(pid: number, options: SpawnOptions): () => void {
   return () => watchdog.stdin.end()
 }
 
-/** The pid file is checked first, because the pid may belong to another process by then. */
+/** Checks the pid file first, because another process may have the pid by then. */
 const WATCHDOG = `
 while read -r _; do :; done
 if read -r found < "$2/postmaster.pid" && [ "$found" = "$1" ]; then kill -INT "$1"; fi

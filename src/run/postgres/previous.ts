@@ -21,11 +21,11 @@ export function readPidFile(cluster: string): PidFile | null {
 }
 
 /**
- * Stops a server whose starting process is dead. Throws if that process lives, or if somebody started the server by
- * other means.
+ * Stops a server whose starting process is dead. Throws if that process lives, or if the server was started by other
+ * means.
  *
- * If two processes pass this check at once, Postgres' own lock lets only one server start; the other start fails with
- * its message.
+ * If two processes pass this check at once, Postgres' own lock lets only one server start. The other start fails with
+ * Postgres' message.
  */
 export async function stopOrphan(cluster: string, log: (line: string) => void): Promise<void> {
   const found = readPidFile(cluster)
@@ -62,9 +62,9 @@ async function stopByPid(pid: number): Promise<void> {
 }
 
 /**
- * Waits for a zombie to be reaped. Postgres takes a killed, unreaped server for a running one and would refuse to
- * start. An init reaps it within moments. In a container without an init it stays for ever; then the pid file is
- * disowned.
+ * Waits until a zombie is reaped. Postgres takes a killed server that is not reaped for a running one, and would
+ * refuse to start. An init process reaps it within moments. In a container without an init the zombie stays for ever;
+ * then the pid file is disowned.
  */
 async function outliveZombie(pid: number, cluster: string): Promise<void> {
   const giveUpAt = Date.now() + REAPED_MS_MAX
@@ -75,9 +75,9 @@ async function outliveZombie(pid: number, cluster: string): Promise<void> {
 /**
  * Replaces the pid in a stale pid file by our own.
  *
- * After a reboot, or in a restarted container, the pid may belong to another process, and Postgres would refuse to
- * start. The file is not removed, because it also protects the shared memory of backends that may still run. Postgres
- * ignores our pid, because that is its parent's.
+ * After a reboot, or in a restarted container, another process may have the pid, and Postgres would refuse to start.
+ * The file is not removed, because it also protects the shared memory of backends that may still run. Postgres
+ * ignores our pid, because we are its parent.
  */
 function disownPid(cluster: string): void {
   const file = join(cluster, 'postmaster.pid')
@@ -85,7 +85,10 @@ function disownPid(cluster: string): void {
   writeFileSync(file, [process.pid, ...rest].join('\n'))
 }
 
-/** Returns `pid:start`. A pid may be reused; a pid with its start time may not. */
+/**
+ * Returns `pid:start`, with the start time of this process. A pid alone may be reused, but not together with its
+ * start time.
+ */
 export function ownIdentity(): string {
   return `${process.pid}:${startOf(process.pid)}`
 }
@@ -97,7 +100,8 @@ function isSameProcess(identity: string): boolean {
 
 function startOf(pid: number): string {
   try {
-    // The name in parentheses may contain anything. The start time is the 20th field after it (proc(5), field 22).
+    // The name in parentheses may contain anything, so parsing starts at the last parenthesis. The start time is the
+    // 20th field after it (field 22 of proc(5)).
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
   } catch {
@@ -113,7 +117,7 @@ function commandLine(pid: number): string {
   }
 }
 
-/** A server's working directory is its cluster, however the path was configured. */
+/** Returns a process's working directory. A server's working directory is its cluster, whatever path was configured. */
 function workingDirectory(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/cwd`)
@@ -122,7 +126,7 @@ function workingDirectory(pid: number): string | null {
   }
 }
 
-/** For systems without /proc (macOS). */
+/** Returns a column of `ps`, on systems without /proc (macOS). */
 function ps(pid: number, column: string): string {
   if (existsSync('/proc/self/stat')) return ''
   return (
@@ -139,7 +143,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** In a container without an init, a dead orphan stays a zombie for ever. */
+/** Returns true for a zombie. In a container without an init, a dead orphan stays a zombie for ever. */
 function isZombie(pid: number): boolean {
   try {
     return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))

@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync, statSync } from 'node:fs'
 
-/** User that the server runs as; null: the current user. Postgres refuses to run as root. */
+/** User that the server runs as; null: the current user. Needed because Postgres refuses to run as root. */
 export type RunAs = { readonly uid: number; readonly gid: number; readonly name: string } | null
 
-/** Nothing of our environment: PGDATA, PGPORT, a locale or a secret must not reach the server. */
+/**
+ * The server's environment. Nothing of our own is in it, because PGDATA, PGPORT, a locale or a secret must not reach
+ * the server.
+ */
 export const CLEAN_ENV: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin',
   LC_ALL: 'C',
@@ -13,7 +16,7 @@ export const CLEAN_ENV: Readonly<Record<string, string>> = {
 
 type RunResult = { readonly ok: boolean; readonly stdout: string; readonly output: string }
 
-/** Runs a short command as that user, from `/`, because the user may not be able to enter the current folder. */
+/** Runs a short command as `runAs`, from `/`, because that user may not be able to enter the current folder. */
 export function runSync(command: string, args: readonly string[], runAs: RunAs): RunResult {
   const identity = runAs === null ? {} : { uid: runAs.uid, gid: runAs.gid }
   const result = spawnSync(command, args, { ...identity, cwd: '/', env: CLEAN_ENV, encoding: 'utf8' })
@@ -22,8 +25,8 @@ export function runSync(command: string, args: readonly string[], runAs: RunAs):
 }
 
 /**
- * Returns the server's user if we are root: the owner of an existing cluster, otherwise the system's `postgres` user,
- * which is created if missing.
+ * Returns the user for the server if we are root: the owner of an existing cluster, otherwise the system's `postgres`
+ * user, which is created if it is missing.
  */
 export function resolveRunAs(cluster: string, log: (line: string) => void): RunAs {
   if (process.getuid?.() !== 0) return null
@@ -44,7 +47,7 @@ export function resolveRunAs(cluster: string, log: (line: string) => void): RunA
 }
 
 function findSystemUser(): RunAs {
-  // macOS has `_postgres`.
+  // On macOS the user is `_postgres`.
   for (const name of ['postgres', '_postgres']) {
     const uid = Number(runSync('id', ['-u', name], null).stdout.trim() || Number.NaN)
     const gid = Number(runSync('id', ['-g', name], null).stdout.trim() || Number.NaN)
@@ -53,7 +56,7 @@ function findSystemUser(): RunAs {
   return null
 }
 
-/** Creates the user. Of two simultaneous processes the second fails, and then finds the user. */
+/** Creates the user. If two processes try at the same time, the second fails and then finds the user. */
 function makeSystemUser(): void {
   const useradd = [
     '--system',
@@ -66,7 +69,7 @@ function makeSystemUser(): void {
   ]
   if (runSync('useradd', useradd, null).ok) return
   if (runSync('adduser', ['--system', '--group', '--no-create-home', 'postgres'], null).ok) return
-  // busybox
+  // Busybox has `adduser` instead of `useradd`.
   runSync('adduser', ['-S', '-D', '-H', '-s', '/sbin/nologin', 'postgres'], null)
 }
 

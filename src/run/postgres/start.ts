@@ -10,19 +10,22 @@ import { stopOrphan } from './previous.ts'
 import { removeDir, resolveRunAs } from './run-as.ts'
 
 export type PostgresOptions = {
-  /** Folder of this Postgres: cluster, passwords, log. Created if missing; one folder for each Postgres. */
+  /**
+   * Folder of this Postgres: cluster, passwords, log. It is created if it is missing. Each Postgres needs its own
+   * folder.
+   */
   readonly dataDir: string
   /** Server settings by name; they override `LEDGER_SETTINGS`. */
   readonly settings?: Readonly<Record<string, string | number>>
-  /** A fixed port. Absent: a free one is chosen and remembered. */
+  /** A fixed port. If absent, a free port is chosen and remembered. */
   readonly port?: number
   /** A distribution's bin folder (…/postgresql/15/bin) instead of the embedded binaries. */
   readonly binDir?: string
-  /** Additional environment of the server process: a preloaded library, a faked clock. */
+  /** Additional environment of the server process, for example a preloaded library or a faked clock. */
   readonly env?: Readonly<Record<string, string>>
-  /** The folder is removed when the server stops, or when this process ends for any reason. */
+  /** True if the folder is to be removed when the server stops, or when this process ends for any reason. */
   readonly temporary?: boolean
-  /** Called with notices for people, one line each. */
+  /** Called with notices for people, one line at a time. */
   readonly log?: (line: string) => void
 }
 
@@ -35,9 +38,12 @@ export type RunningPostgres = {
   readonly pid: number
   readonly version: string
   readonly dataDir: string
-  /** Resolves when the server process has ended, for whatever cause. */
+  /** Resolves when the server process has ended, whatever the cause. */
   readonly exited: Promise<void>
-  /** `fast` ends with a checkpoint, `immediate` leaves recovery to the next start. May be called twice. */
+  /**
+   * Stops the server. `fast` ends with a checkpoint; `immediate` leaves recovery to the next start. It may be called
+   * twice.
+   */
   stop(mode?: 'fast' | 'immediate'): Promise<void>
 }
 
@@ -54,11 +60,11 @@ const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
   full_page_writes: 'on',
   synchronous_commit: 'on',
   password_encryption: 'scram-sha-256',
-  // After each checkpoint, the first write of a page is a full-page image. So checkpoints are rare.
+  // Checkpoints are rare, because after each one the first write to a page writes the full page to the WAL.
   checkpoint_timeout: '15min',
   max_wal_size: '4GB',
-  // Sessions cache plans that were made for empty tables until the tables are analyzed. The default would take up to
-  // a minute.
+  // Short, because sessions cache plans made for empty tables until the tables are analyzed. With the default that
+  // would take up to a minute.
   autovacuum_naptime: '5s',
   min_wal_size: '256MB',
   wal_buffers: '16MB',
@@ -69,11 +75,11 @@ const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
 }
 
 /**
- * Starts an embedded Postgres on 127.0.0.1 and waits until it accepts connections. Works as a plain user and as root;
- * then the server runs as a system user.
+ * Starts an embedded Postgres on 127.0.0.1 and waits until it accepts connections. It works as an ordinary user, and
+ * as root; the server then runs as a system user.
  *
- * Stops a server that a killed process left behind. Throws if a living process uses the folder, and for all other
- * failures; messages say what to do.
+ * Stops a server that a killed process left behind. Throws if a living process uses the folder, and for every other
+ * failure. The messages say what to do.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const log = options.log ?? (() => {})
@@ -112,7 +118,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   }
 }
 
-/** Another process may take the port between choosing and binding it. */
+/** Attempts to start on a free port. Another process may take the port after it was chosen and before it is bound. */
 const PORT_ATTEMPTS_MAX = 4
 
 async function spawnOnFreePort(

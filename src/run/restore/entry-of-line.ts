@@ -29,28 +29,28 @@ import { chunksOf } from '../../records/write/build-batch.ts'
 import { nativeProviders } from '../../signing/native.ts'
 
 /*
- * Builds database rows from the verified lines of an archive: the rows of src/db/evidence, by which an audit checks a
- * database, and the documents.
+ * Builds database rows from the verified lines of an archive: the rows by which an audit checks a database
+ * (src/db/evidence), and the documents.
  */
 
 const { sha256 } = nativeProviders
 
-/** The archive lacks something that a database needs. */
+/** The archive lacks data that a database needs. */
 export class RestoreError extends Error {}
 
-/** Kinds that involve other ledgers. Their rows contain data that no entry has. */
+/** Kinds that involve other ledgers. They can't be restored, because their rows contain data that no entry has. */
 const FEDERATION =
   /^(peer-(added|suspended|resumed|revoked|key-rotated)|record-shared|entry-received|step-offered|offer-refused)$/
 
-/** Placeholder of an erased document, until its erasure is restored. */
+/** Placeholder of an erased document, until its erasure is restored too. */
 const NOTHING = { salt: new Uint8Array(16), text: '{}' }
 
-/** Definition of the type that the entry at a seq registers. */
+/** Definitions of types, by the seq of the entry that registers the type. */
 export type Definitions = ReadonlyMap<number, string>
 
 /**
- * Builds the entry of a verified line. A registered statement gets its author from the line after it (`withAuthor`).
- * Throws RestoreError.
+ * Builds the entry of a verified line. The author of a registered statement is added later, from the next line
+ * (`withAuthor`). Throws RestoreError.
  */
 export function entryOfLine(text: string, definitions: Definitions): RestoredEntry {
   const line = parseEntryLine(text)
@@ -75,7 +75,10 @@ export function entryOfLine(text: string, definitions: Definitions): RestoredEnt
   return { ...entry, ...contentOf(line, statement) }
 }
 
-/** Returns the state after a step. In an `export-made` entry `to` is a seq. */
+/**
+ * Returns the state after a step; null if the entry is not a step. The kind is checked first, because in an
+ * `export-made` entry `to` is a seq.
+ */
 function stateOf({ kind, predicate }: ParsedStatement): string | null {
   return ENTRY_KINDS[kind].movesRecord ? (predicate['to'] as string) : null
 }
@@ -122,7 +125,7 @@ function refuseFederation({ seq, kind }: EntryLine, { predicate, actor }: Parsed
   )
 }
 
-/** Returns records, chunks, terms and documents of the entry. */
+/** Returns the records, chunks, terms and documents of the entry. */
 function contentOf(
   { documents, items }: EntryLine,
   statement: ParsedStatement,
@@ -213,7 +216,10 @@ function knownOf(statement: ParsedStatement): RestoredEntry['known'] {
   return closure ? { size: closure.knownSize, chain: fromHex(closure.knownChain) } : null
 }
 
-/** Returns the detail of an administrative entry as its append had it, mostly from its row; null for other kinds. */
+/**
+ * Returns the detail of an administrative entry in the form that its append had, mostly from its row. Returns null
+ * for other kinds.
+ */
 function detailOf(
   statement: ParsedStatement,
   { seq }: EntryLine,
@@ -249,7 +255,7 @@ function detailOfRow(statement: ParsedStatement): EntryDetail | null {
 
 type Named = { name: string; issuer: string; origin: string; noteKid: string }
 
-/** `definition`: from the archive, whose verifier has compared it with the entry. */
+/** Returns the detail of a type. `definition` is from the archive; its verifier has compared it with the entry. */
 function typeOf(name: string, definition: string): EntryDetail {
   const parsed = JSON.parse(definition) as JsonObject
   return { name, gated: Object.hasOwn(parsed, 'evidenceSchema'), definition }

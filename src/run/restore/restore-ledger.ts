@@ -47,13 +47,18 @@ export type Restore = {
   readonly reader: ArchiveReader
   readonly keys: ArchiveKeys
   readonly masterKey: MasterKey
-  /** Checkpoint notes stored outside. The archive must extend those that are not larger than it. */
+  /**
+   * Checkpoint notes stored outside the archive. The archive must extend each note that is not larger than the
+   * archive.
+   */
   readonly outsideCheckpoints: readonly string[]
-  /** Kids (hex) of envelope keys known from elsewhere. The chain must name each. */
+  /** Kids (hex) of envelope keys known from elsewhere. The chain must name each of them. */
   readonly kids: readonly string[]
-  /** True if entries covered by a stored checkpoint may be lost. */
+  /** True if the operator accepts the loss of entries that a stored checkpoint covers. */
   readonly acceptsLoss: boolean
-  /** True if the ledger may be restored although the deployment lacks its private keys. */
+  /**
+   * True if the ledger may be restored although the deployment lacks its private keys. No entry can then be appended.
+   */
   readonly readOnly: boolean
   readonly onProgress?: (entries: number, total: number) => void
 }
@@ -70,7 +75,7 @@ export type Restored = {
 /**
  * Restores a ledger from its archive into a database that lacks it.
  *
- * Call it in the owner's transaction; a rollback leaves nothing. Entries are written as the archive's verifier
+ * Call it in the owner's transaction; a rollback leaves nothing behind. Entries are written as the archive's verifier
  * accepts them, and the rows are verified before anybody can see them. The restored ledger is closed. Throws
  * RestoreError, SourceError.
  */
@@ -109,8 +114,8 @@ export function missingKeys({ envelope, note }: Restored['own']): string[] {
 }
 
 /**
- * Throws RestoreError if private keys are missing: once the ledger exists, its deployment can't get another one's
- * keys.
+ * Throws RestoreError if private keys are missing, because a ledger's keys can't be added to the deployment after the
+ * ledger exists.
  */
 function refuseLackOfKeys(own: Restored['own']): void {
   const missing = missingKeys(own)
@@ -163,14 +168,14 @@ class LedgerWriter {
   readonly #keys: ArchiveKeys
   readonly #readOnly: boolean
   readonly #definitions = new Map<number, string>()
-  /** Ranges that were passed to the verifier. */
+  /** Ranges that were passed to the verifier and are not written yet. */
   readonly #passed: { readonly lines: Uint8Array; readonly end: number }[] = []
   #verified = 0
   /** Kids (hex) of the ledger's server keys. Every other key is an agent's. */
   readonly #serverKids = new Set<string>()
-  /** Keys in the newest seal, by kid (hex). Only their times are used, unverified. */
+  /** Keys in the newest seal, by kid (hex). They are unverified, and only their times are used. */
   #hints: ReadonlyMap<string, KeyTimes> = new Map()
-  /** A registered statement, until the entry after it is read. */
+  /** A registered statement whose author is missing until the next entry is read. */
   #statement: RestoredEntry | null = null
   #last: RestoredEntry | null = null
   #definition: LedgerDefinition | null = null
@@ -186,8 +191,8 @@ class LedgerWriter {
   }
 
   /**
-   * Returns the archive as a source. Verified ranges are written before the next one is passed on, so only a few are
-   * in memory.
+   * Returns the archive as a source for the verifier. Verified ranges are written before the next range is passed on,
+   * so that only a few ranges are in memory.
    */
   follow(reader: ArchiveReader, ledger: string): LedgerSource {
     const source = archiveLedger(reader, this.#keys, {
@@ -202,7 +207,7 @@ class LedgerWriter {
     return { size: seq + 1, chain }
   }
 
-  /** Writes the rest. Call it after verification. */
+  /** Writes the ranges that are left. Call it after verification. */
   async finish(): Promise<void> {
     await this.#writeVerified()
   }
@@ -243,7 +248,7 @@ class LedgerWriter {
     async function* ranges() {
       for await (const range of opened.ranges()) {
         await write()
-        // A copy: the verifying thread takes over the memory.
+        // Copied, because the verifying thread takes over the memory.
         given.push({ lines: new Uint8Array(range.lines), end: range.progress })
         yield range
       }
@@ -298,7 +303,7 @@ class LedgerWriter {
 
   /**
    * Checks the note key at the first entry, so that a missing key is found before everything is read. The envelope
-   * key may have been rotated since.
+   * key can't be checked so early, because it may have been rotated since.
    */
   async #refuseLackOfNoteKey(): Promise<void> {
     if (this.#readOnly) return
@@ -306,7 +311,7 @@ class LedgerWriter {
     if (!own.note) refuseLackOfKeys(own)
   }
 
-  /** Writes the keys that the entry names before the entry; for the first entry also the head. */
+  /** Writes the keys that the entry names, before the entry itself. For the first entry it also writes the head. */
   async #writeKeys({ kind, envelope, kid }: RestoredEntry): Promise<void> {
     if (kind !== 'ledger-created' && kind !== 'server-key-rotated') return
     const { predicate } = parseStatement(parseEnvelope(envelope).payload)
@@ -319,7 +324,10 @@ class LedgerWriter {
       throw new RestoreError('the database already has this ledger')
   }
 
-  /** Destroys the keys of erased documents: a key file that is older than the erasure still has them. */
+  /**
+   * Destroys the keys of erased documents. This is needed because a key file that is older than the erasure still has
+   * them.
+   */
   #destroyKeys({ kind, envelope }: RestoredEntry): void {
     if (kind !== 'payload-erased') return
     for (const row of ERASURES.signed(parseStatement(parseEnvelope(envelope).payload), sha256))
@@ -347,7 +355,7 @@ type LedgerDefinition = {
 }
 type KeyTimes = { readonly [time in 'activatedAt' | 'retiredAt' | 'compromisedAt']?: string | null }
 
-/** Writes the stored hash tiles and the frontier, as the worker does. */
+/** Writes the stored hash tiles and the frontier in the same way as the worker. */
 async function writeTree(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
   for (;;) {
     const { headSize, size: from, hashes } = await readTree(client, ledgerId)
@@ -361,8 +369,8 @@ async function writeTree(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
 }
 
 /**
- * Stores position and sealed keys, so that the worker continues the archive and an erasure finds the keys of archived
- * documents.
+ * Stores the archive's position and sealed keys. The worker can then continue the archive, and an erasure finds the
+ * keys of archived documents.
  */
 async function continueArchive(
   client: pg.ClientBase,
