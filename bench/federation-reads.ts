@@ -7,12 +7,15 @@ export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 
 /* Reads both chains from their databases, so that no server spends CPU on this. */
 
-/** A received entry: its position in the sender's chain, and the lag between the two `recordedAt`. */
+/**
+ * A received entry. `remoteSeq`: the entry's seq in the sender's chain. `lagMs`: the receiver's `recordedAt` minus
+ * the sender's `recordedAt`.
+ */
 export type Received = { readonly remoteSeq: number; readonly leaf: string; readonly lagMs: number }
 
 /**
- * Lists the entries that the receiver has received, from its seq `from` on. Throws if the sender's chain lacks one of
- * them.
+ * Lists the entries that the receiver has received. `from`: the receiver's seq at which the list begins. Throws if
+ * the sender's chain lacks a received entry.
  */
 export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 0): Promise<Received[]> {
   const received = await query<{ remoteSeq: number; leaf: string; ms: number }>(

@@ -2,9 +2,9 @@ import { codeOf, HIDDEN_CLASS } from '../src/proof/quoted.ts'
 
 /* `python/src/tallystick/_text.py` has the same rules. */
 
-/** Limit of combining marks that are shown on one character. More marks would be drawn over other lines. */
+/** Maximum number of combining marks that are shown on one character. Further marks would be drawn over other lines. */
 const MARKS_MAX = 4
-/** Limit of consecutive hidden characters whose codes are all shown. */
+/** Maximum number of consecutive hidden characters whose codes are all shown. */
 const NAMED_MAX = 3
 
 /**

@@ -9,11 +9,11 @@ const EXIT_USAGE = 2
 export type NamedScript = {
   readonly summary: string
   /**
-   * Scripts that run one after the other while they succeed. Each is a file with fixed arguments; the user's
-   * arguments follow.
+   * Scripts that run one after the other. If a script fails, the later scripts do not run. Each script is a file with
+   * fixed arguments. The user's arguments follow the fixed arguments.
    */
   readonly scripts: readonly (readonly string[])[]
-  /** Programs that must be installed. */
+  /** Names the programs that must be installed. */
   readonly needs?: string
   /** Lines of `--help`: an option (`--seed N`) or word, and its meaning. Options that are not listed are refused. */
   readonly words?: readonly (readonly [word: string, meaning: string])[]

@@ -173,8 +173,8 @@ function npm(args) {
     const stopForwarding = forwardSignals(child, () => {
       interrupted = true
     })
-    // The lock contains npm's pid: npm may outlive this process if this process is killed, and another start must
-    // then wait for npm.
+    // Writes npm's pid into the lock. If this process is killed, npm may continue, and another start must then wait
+    // until npm has ended.
     if (child.pid) writeFileSync(LOCK, `${child.pid}\n`)
     child.on('error', (error) => done({ code: 1, output: `npm cannot be started: ${error.message}` }))
     child.on('close', (code) => {

@@ -21,7 +21,7 @@ type Run = {
   model: Action | null
   /** Error that a part of the model's stream reported, in the open call or in the one before. */
   failed: Outcome | null
-  /** Open tool calls by the library's call object, because a model may give two calls the same id. */
+  /** Open tool calls. The key is the library's call object, because a model may give two calls the same id. */
   readonly tools: Map<object, Action>
   readonly answers: readonly ApprovalAnswer[]
 }

@@ -4,10 +4,13 @@ import type { Test } from '../../test/helpers/app.ts'
 import { OUTCOMES, outcomeCases } from '../../test/helpers/outcome-cases.ts'
 import { type Ended, openLedger } from './ledger.ts'
 
-/** Runs a case with an adapter that records through the actions. It may throw, which is a result of the case. */
+/**
+ * Runs a case with an adapter that records through `actions`. If the function throws, the error is ignored, because
+ * some cases end with an error.
+ */
 export type Happens = (actions: Actions) => unknown
 
-/** Cases whose end is not reported, so that `close` ends them. */
+/** Cases in which nobody reports the end of an action. The action ends only when `actions.close` is called. */
 const UNTIL_CLOSE = ['closed-while-open', 'run-stream-abandoned']
 
 /**

@@ -1,10 +1,12 @@
 import { performance } from 'node:perf_hooks'
 import type { LoadConnection } from './connection.ts'
 
-/** Decides when the next request is sent, and on which connection. Times are milliseconds of `performance.now()`. */
+/**
+ * Decides when the next request is sent, and on which connection. All times are milliseconds of `performance.now()`.
+ */
 export type Pacer = {
   start(send: Send, connections: readonly LoadConnection[]): void
-  /** Called when the connection was answered, or is open again after a loss. */
+  /** Called when a request on the connection was answered, or when a lost connection is open again. */
   onFree(connection: LoadConnection): void
   onLost(connection: LoadConnection): void
   resetCounts(): void

@@ -131,7 +131,10 @@ try {
     }
   }
 
-  /** Polling for the worker is not counted: how many poll, and how often, is the client's choice. */
+  /**
+   * Returns a function that reads the state of a record. The benchmark does not count these reads, because each
+   * client chooses how often it polls.
+   */
   function poller(bearer: string) {
     const { host, port } = system.targets[0]!
     return async (path: string): Promise<string> => {

@@ -27,9 +27,12 @@ export type ProxyOptions = {
 }
 
 /**
- * Forwards messages between a client and a server, byte for byte and in order, with two exceptions. With
- * `isRecorded`, client messages that cannot be recorded get an error instead. Server lines that are not MCP messages
- * go to `stray`, because a client may stop at them.
+ * Forwards messages between a client and a server, byte for byte and in order. There are two exceptions:
+ *
+ * - If `isRecorded` is set and a client message cannot be recorded, the client gets an error and the server does not
+ *   get the message.
+ * - If a line of the server is not an MCP message, the line goes to `stray`, because some clients stop at such a
+ *   line.
  */
 export class McpProxy {
   readonly #options: ProxyOptions

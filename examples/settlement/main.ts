@@ -14,8 +14,8 @@ import { Book } from './book.ts'
 import { keptTrust } from './trust.ts'
 
 /**
- * A signal takes a few KiB. It is never larger than its envelope and the members that repeat it: 32 KiB each, plus
- * Base64.
+ * Maximum size of a request. A signal usually takes a few KiB. In the worst case its envelope has 32 KiB plus Base64,
+ * and the members that repeat the envelope's content have another 32 KiB.
  */
 const BODY_BYTES_MAX = 256 * 1024
 

@@ -59,13 +59,13 @@ const HOLD_MS_MAX = 10_000
  */
 const OPEN_MS_MAX = 5_000
 /**
- * Limit of open actions. It is needed because some actions may never end. Above the limit the oldest action ends as
- * `unknown`.
+ * Maximum number of open actions. The limit is needed because some actions may never end. Above the limit the oldest
+ * action ends as `unknown`.
  */
 const OPEN_MAX = 10_000
 /**
- * Limit of an action's depth. The server accepts record trees 16 deep, and an outcome takes one level. A deeper
- * action gets its ancestor at this depth as its parent.
+ * Maximum depth of an action. The server accepts record trees 16 deep, and an outcome takes one level. The parent of
+ * a deeper action is its ancestor at this depth.
  */
 const ACTION_DEPTH_MAX = 14
 const NAME_CHARS_MAX = 512
@@ -110,8 +110,8 @@ export class Actions implements Writer {
   /** Callbacks for records whose id a caller awaits, by handle. */
   readonly #awaited = new Map<string, (id: string | null, error?: unknown) => void>()
   /**
-   * Number of records lost since the last accepted record. The next record states it, so that the ledger shows the
-   * gap.
+   * Number of records lost since the last accepted record. The next record states this number, so that the ledger
+   * shows the gap.
    */
   #lost = 0
 

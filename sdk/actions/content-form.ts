@@ -16,11 +16,11 @@ export type Form = { readonly of: 'jcs' | 'tagged-jcs'; readonly text: string }
 export type NoForm = 'no-form' | 'cyclic' | 'too-deep' | 'too-large' | 'unreadable'
 
 /**
- * Limit of a form in UTF-8 bytes. Writing a form of this size takes at most 0.3 s of CPU. The worst case is maps
- * nested 128 deep, because each map is sorted.
+ * Maximum size of a form in UTF-8 bytes. Writing a form of this size takes at most 0.3 s of CPU. The worst case is
+ * maps nested 128 deep, because each map is sorted.
  */
 export const FORM_BYTES_MAX = 4 * 1024 * 1024
-/** Limit of nested objects and arrays, chosen because Python's stack allows no more. */
+/** Maximum depth of nested objects and arrays, chosen because Python's stack allows no more. */
 export const FORM_DEPTH_MAX = 128
 const BIGINT_DIGITS_MAX = 4_300
 

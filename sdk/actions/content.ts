@@ -11,15 +11,16 @@ import { type Form, formOf, type NoForm } from './content-form.ts'
  */
 
 /**
- * Limit of arguments and results that are stored with `content`. Longer ones are recorded by digest. A record has 64
- * KiB, and never contains both arguments and result. The rest of the 64 KiB is for names, attributes and an error.
+ * Maximum size of arguments and results that are stored with `content`. Longer arguments and results are recorded by
+ * digest. A record has 64 KiB, and never contains both arguments and result. The rest of the 64 KiB is for names,
+ * attributes and an error.
  */
 export const CONTENT_BYTES_MAX = 48 * 1024
 /** Bytes for an error or a reason in the same record. If it is longer, less room is left for content. */
 const OTHER_TEXT_BYTES_MAX = 2 * 1024
-/** Limit of the depth of content. The server accepts 32 levels, and the record itself uses some of them. */
+/** Maximum depth of content. The server accepts 32 levels, and the record itself uses some of these levels. */
 const CONTENT_DEPTH_MAX = 24
-/** Limit of texts that get a digest, because hashing 64 MiB takes half a second. */
+/** Maximum size of texts that get a digest, because hashing 64 MiB takes half a second. */
 const TEXT_CHARS_MAX = 64 * 1024 * 1024
 const ERROR_TYPE_CHARS_MAX = 256
 const ERROR_CHARS_MAX = 4_096

@@ -4,7 +4,7 @@ import { errorOf, type TallystickError, UnexpectedAnswerError } from '../errors.
 import type { Problem } from '../generated/api.ts'
 import { meaningOf } from './statuses.ts'
 
-/** Limit of an answer that is read as a whole. A page of the largest records is smaller. */
+/** Maximum size of an answer that is read as a whole. A page of the largest records is smaller. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const PROBLEM_BYTES_MAX = 1024 * 1024
 

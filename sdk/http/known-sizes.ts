@@ -1,6 +1,6 @@
 /**
- * Limit of ledgers whose size a client remembers. There may be many, because an `apiKey` function may return keys of
- * different ledgers.
+ * Maximum number of ledgers whose size a client remembers. There may be many ledgers, because an `apiKey` function
+ * may return keys of different ledgers.
  */
 const LEDGERS_MAX = 1_000
 const SIZE = /^[1-9][0-9]{0,14}$/

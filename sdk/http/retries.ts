@@ -12,8 +12,8 @@ export type RetryPolicy = {
 export const RETRIES_DEFAULT: RetryPolicy = { retriesMax: 5, delayMsMin: 100, delayMsMax: 5_000 }
 
 /**
- * Limit of a Retry-After. If the server asks for a longer wait, there is no retry, because the caller should get the
- * error instead of sleeping.
+ * Maximum Retry-After that is obeyed. If the server asks for a longer wait, there is no retry, because the caller
+ * should get the error instead of sleeping.
  */
 const RETRY_AFTER_MS_MAX = 60_000
 

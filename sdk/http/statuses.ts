@@ -4,7 +4,7 @@ export type StatusMeaning = {
   readonly passing: boolean
   /** True if the status proves that the server never got the whole request. */
   readonly nothingDone: boolean
-  /** Advice for people: what to check. */
+  /** Advice that the error's text shows: what to check. */
   readonly advice: string
 }
 

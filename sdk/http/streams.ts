@@ -37,8 +37,8 @@ export function watchedStream(
 }
 
 /**
- * Limit of a line. It is larger than the line of any batch: a server accepts 4 MiB per request, and the canonical
- * form can be longer.
+ * Maximum length of a line. It is more than the line of any batch: a server accepts 4 MiB per request, and the
+ * canonical form can be longer.
  */
 const LINE_BYTES_MAX = 32 * 1024 * 1024
 const NEWLINE = 0x0a

@@ -101,7 +101,10 @@ export type RequestSigner = {
  * minutes.
  */
 const UNRETRIED_CODES: ReadonlySet<ErrorCode> = new Set(['ledger_closed'])
-/** Limit of signatures for one call. It is needed because with a wrong clock every signature is refused. */
+/**
+ * Maximum number of signatures for one call. The limit is needed because every signature is refused if the clock is
+ * wrong.
+ */
 const SIGNATURES_MAX = 3
 const TIMEOUT_MS_DEFAULT = 30_000
 const HEADER_VALUE = /^[\x21-\x7e]+$/

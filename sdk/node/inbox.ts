@@ -13,7 +13,7 @@ import { formatItem, formatKey } from './spool-lines.ts'
  */
 
 export const INBOX = 'inbox'
-/** Limit of records that wait while no process sends them. */
+/** Maximum number of records that wait while no process sends records. */
 const INBOX_FILES_MAX = 50_000
 /**
  * Form of a file's name: milliseconds, a counter within one millisecond, a random part. The names sort in the order

@@ -18,7 +18,7 @@ export async function claimSpool(directory: string, path: string, claimed: Spool
     )
 }
 
-/** Returns the owner; null: no sender has claimed this spool yet. */
+/** Returns the owner; null: no sender has claimed this spool so far. */
 async function readOwner(path: string): Promise<SpoolOwner | null> {
   let text: string
   try {

@@ -40,9 +40,12 @@ import { claimSpool } from './spool-owner.ts'
 export type { Spool } from '../notarizer/spool.ts'
 
 export type SpoolOptions = {
-  /** Limit of bytes that wait to be sent. Default: 1 GiB. */
+  /** Maximum number of bytes that wait to be sent. Default: 1 GiB. */
   readonly bytesMax?: number | undefined
-  /** Limit of `refused.ndjson`. When it is reached, batches with refused records wait. Default: 256 MiB. */
+  /**
+   * Maximum size of `refused.ndjson`. When the file has this size, batches with refused records wait. Default: 256
+   * MiB.
+   */
   readonly refusedBytesMax?: number | undefined
   /** Milliseconds without a sign of life after which another process may take the directory. Default: 5000. */
   readonly lockStaleMs?: number | undefined
@@ -51,11 +54,14 @@ export type SpoolOptions = {
 const BYTES_MAX_DEFAULT = 1024 ** 3
 const REFUSED_BYTES_MAX_DEFAULT = 256 * 1024 ** 2
 const LOCK_STALE_MS_DEFAULT = 5_000
-/** Limit of a line, which contains an item with its tag and its handles, or a batch's key. */
+/** Maximum length of a line, which contains an item with its tag and its handles, or a batch's key. */
 const LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
-/** Limit of files that are moved out of the inbox at once. */
+/** Maximum number of files that are moved out of the inbox at once. */
 const ADOPTED_FILES_MAX = 1_000
-/** Limit of inbox records that are merged into one batch. A server accepts this many types and parents in one batch. */
+/**
+ * Maximum number of inbox records that are merged into one batch. A server accepts this many types and parents in one
+ * batch.
+ */
 const MERGED_FILES_MAX = 32
 const MERGED_BYTES_MAX = 1_000_000
 const PARTS_NAME = /^\d{16}\.parts$/
@@ -151,8 +157,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async open(): Promise<void> {
-    // Opens the directory, so that it can be synced. Not on Windows, which cannot open directories and needs no sync
-    // of them.
+    // Opens the directory, so that the directory can be synced. Does nothing on Windows, which cannot open
+    // directories and needs no such sync.
     if (process.platform !== 'win32') this.#handle = await open(this.#path, 'r')
     this.reserve.restore()
     this.#handles = await HandleFile.load(join(this.#path, HANDLES_NAME), this.reserve)
@@ -229,8 +235,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   /**
-   * Merges the files of a folder into one batch, and removes the folder. If the batch file exists already, it
-   * contains all of them.
+   * Merges the files of a folder into one batch, and removes the folder. If the batch file already exists, the batch
+   * contains all of these files.
    */
   async #merge(number: string, errors: TallystickError[]): Promise<void> {
     const path = join(this.#path, `${number}.ndjson`)

@@ -41,7 +41,7 @@ type Sent = {
   readonly answer: Batch | ApiError | UnexpectedAnswerError
 }
 
-/** Limit of a Retry-After that is obeyed, because the server may recover much sooner. */
+/** Maximum Retry-After that is obeyed, because the server may recover much sooner. */
 const RETRY_AFTER_MS_MAX = 60_000
 
 /**
@@ -57,7 +57,7 @@ export class Delivery {
   readonly #events: DeliveryEvents
   /** Resolves when the spool belongs to the key's agent. */
   #claimed: Promise<void> | null = null
-  /** Controllers of the waits for people. These waits end early only when `retryBlocked` is called. */
+  /** Controllers of the waits for help of people. These waits end early only when `retryBlocked` is called. */
   readonly #blocked = new Set<AbortController>()
   /** Number of records set aside since the last recorded one, because a proxy or firewall refused them. */
   #setAside = 0
@@ -217,7 +217,10 @@ export class Delivery {
     this.#events.recovered()
   }
 
-  /** Stores the refused records for people, then removes them from the batch. Returns the segments that remain. */
+  /**
+   * Moves the refused records of the batch to the spool's list of refused records, where people can read them.
+   * Returns the segments that remain in the batch.
+   */
   async #takeOut(
     batch: SpooledBatch,
     { idempotencyKey }: Segment,
@@ -271,7 +274,7 @@ export class Delivery {
     }
   }
 
-  /** Ends the waits for people, because a caller flushes and the cause may be fixed by now. */
+  /** Ends the waits for help of people, because a caller flushes and the cause may be fixed by now. */
   retryBlocked(): void {
     for (const mended of this.#blocked) mended.abort()
   }

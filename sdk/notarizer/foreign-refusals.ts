@@ -27,8 +27,8 @@ const BY_SIZE: ReadonlySet<number> = new Set([413, 414, 431])
  */
 const ATTEMPTS_ALONE = 3
 /**
- * Limit of consecutive records that are set aside. The notarizer then stops, because the proxy may refuse every
- * request that contains a record.
+ * Maximum number of consecutive records that are set aside. The notarizer then stops, because the proxy may refuse
+ * every request that contains a record.
  */
 export const SET_ASIDE_IN_A_ROW_MAX = 100
 /** Size of the largest batch's body in MB, with room for parents. */

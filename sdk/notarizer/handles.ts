@@ -2,8 +2,8 @@ import { type Item, withParent } from './items.ts'
 import type { Handles, RecordHandle, Segment } from './spool.ts'
 
 /**
- * Limit of handles that are remembered. It is needed because child records may never come. A handle with its id takes
- * about 100 bytes.
+ * Maximum number of handles that are remembered. The limit is needed because child records may never come. A handle
+ * with its id takes about 100 bytes.
  */
 export const HANDLES_MAX = 10_000
 

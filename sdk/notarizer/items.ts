@@ -71,7 +71,7 @@ const HANDLE = /^[!#-[\]-~]{1,255}$/
 const FRAME_BYTES_MAX = 2 * 1024
 export const ITEM_BYTES_MAX = DOCUMENT_BYTES_MAX + METADATA_BYTES_MAX + REFERENCES_BYTES_MAX + FRAME_BYTES_MAX
 
-/** Limit of a document's depth. Three levels are subtracted: the body, its list of records and the record itself. */
+/** Maximum depth of a document. Three levels are subtracted: the body, its list of records and the record itself. */
 const DOCUMENT_DEPTH_MAX = JSON_DEPTH_MAX - 3
 
 /**

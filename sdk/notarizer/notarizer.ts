@@ -173,7 +173,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     try {
       open.spooled.append(item, item.bytes)
     } catch (error) {
-      // Closes the file after a failed write, because no record may follow what the write may have left in it.
+      // Closes the file after a failed write. The write may have left bytes in the file, and no record may follow
+      // these bytes.
       this.#seal()
       throw error
     }

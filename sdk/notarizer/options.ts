@@ -7,7 +7,7 @@ import type { Spool } from './spool.ts'
 export type NotarizerOptions = {
   /** Where records wait. Default: in memory, where they are lost when the process ends. */
   readonly spool?: Spool | undefined
-  /** Limit of records in a batch, from 1 to 2000. Default: 1000. */
+  /** Maximum number of records in a batch, from 1 to 2000. Default: 1000. */
   readonly recordsPerBatchMax?: number | undefined
   /**
    * Milliseconds that a batch waits for more records after its first record. A batch waits longer while other batches
@@ -19,7 +19,7 @@ export type NotarizerOptions = {
    * Default: 1.
    */
   readonly inFlightMax?: number | undefined
-  /** Limits of waiting records without a spool. Default: 20,000 records and 32 MiB. */
+  /** Maximum number and size of waiting records without a spool. Default: 20,000 records and 32 MiB. */
   readonly bufferedRecordsMax?: number | undefined
   readonly bufferedBytesMax?: number | undefined
   /** Delays before a retry. The number of retries is unlimited. Default: 100 and 10,000. */
@@ -71,7 +71,7 @@ export type NotarizerStats = {
   readonly recorded: number
   readonly refused: number
   readonly failures: number
-  /** The error that currently prevents the oldest batch from being recorded; null: no error. */
+  /** The error that currently prevents the oldest batch from being recorded; null: no error prevents this. */
   readonly lastError: TallystickError | null
 }
 

@@ -3,7 +3,10 @@ import type { MeasuredItem } from './items.ts'
 import type { Limits } from './options.ts'
 import type { SpooledBatch } from './spool.ts'
 
-/** Limit of a batch. The server accepts 4 MiB, but proxies often only 1 MiB. 1000 usual records have half of this. */
+/**
+ * Maximum size of a batch. The server accepts 4 MiB, but proxies often only 1 MiB. 1000 usual records have half of
+ * this size.
+ */
 const BATCH_BYTES_MAX = 1_000_000
 
 /** A batch that is not settled yet. `settled` resolves when every record is recorded or refused. */

@@ -54,7 +54,7 @@ export type Spool = {
    */
   claim?(owner: SpoolOwner): Promise<void>
   begin(idempotencyKey: string, item: Item, bytes: number): SpooledBatch
-  /** Stores refused records for people. After a crash the same records may be stored twice. */
+  /** Stores refused records, so that people can read them. After a crash the same records may be stored twice. */
   refuse(refused: readonly Refused[]): Promise<void>
   /** Releases the spool for other processes. */
   close(): Promise<void>

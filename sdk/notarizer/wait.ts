@@ -3,7 +3,7 @@ import type { Reports } from './reports.ts'
 
 export type WaitOptions = {
   readonly signal?: AbortSignal | undefined
-  /** Longest wait in milliseconds. Default: 60,000. */
+  /** Maximum time of the wait, in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number | undefined
 }
 

@@ -34,7 +34,7 @@ export type Tree = {
   readonly checkpoint: string
   readonly keys: readonly EntryProof['keys'][number][]
   readonly foundation: readonly number[]
-  /** Agents' keys by kid. */
+  /** Keys of agents. The key of the map is the kid. */
   readonly signers: ReadonlyMap<string, Signer>
 }
 

@@ -24,13 +24,13 @@ import type { Entries, EntryProof } from './entries.ts'
 import type { Records } from './records.ts'
 import type { Statements } from './statements.ts'
 
-/** Limit of the records of a run. Each record takes three requests. */
+/** Maximum number of records of a run. Each record takes three requests. */
 export const RUN_RECORDS_MAX = 10_000
-/** Limit of a ledger's keys in a bundle. */
+/** Maximum number of a ledger's keys in a bundle. */
 const KEYS_MAX = 1_024
-/** Limit of proofs read to find each key. A binary search in 2^53 entries takes 53 steps. */
+/** Maximum number of proofs that are read to find each key. A binary search in 2^53 entries takes 53 steps. */
 const PROOFS_PER_KEY_MAX = 128
-/** Limit of agents' keys in a bundle. An agent has at most 256. */
+/** Maximum number of agents' keys in a bundle. An agent has at most 256 keys. */
 const SIGNING_KEYS_MAX = 65_536
 /**
  * Number of parallel requests. A server allows a ledger four open streams of entries, and refuses further ones for a
@@ -39,7 +39,10 @@ const SIGNING_KEYS_MAX = 65_536
 const CONCURRENCY = 4
 
 type Line = { readonly [member: string]: unknown }
-/** Entries of a selection, by seq. null: the whole entry is shown. An array: ids of the batch's records to show. */
+/**
+ * Entries of a selection. The key is the seq. null: the whole entry is shown. An array: ids of the batch's records to
+ * show.
+ */
 type Plan = {
   readonly shown: Map<number, string[] | null>
   /** Agents that signed one of the entries themselves. */

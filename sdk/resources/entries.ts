@@ -12,7 +12,7 @@ export type EntryProof = api.GetEntriesBySeqProofAnswer
 export type EntryStreamOptions = CallOptions & {
   /** Seq after which the stream begins. Default: the stream begins with the first entry. */
   readonly after?: number | undefined
-  /** Number of entries. Default: all. */
+  /** Maximum number of entries. Default: all entries. */
   readonly limit?: number | undefined
   /** True: at the head, the stream waits for new entries until `signal` aborts. Default: the stream ends there. */
   readonly follow?: boolean | undefined
@@ -114,7 +114,7 @@ export class Entries {
     return this.#http.json(operations.getEntriesBySeqProof, { params: { seq }, query, options })
   }
 
-  /** Like `records.receipt`, by seq: `GET /v1/entries/{seq}/receipt`. */
+  /** Like `records.receipt`, but the entry is named by its seq: `GET /v1/entries/{seq}/receipt`. */
   receipt(
     seq: number,
     query: api.GetEntriesBySeqReceiptQuery = {},

@@ -35,9 +35,9 @@ export type TailOptions = CallOptions &
   }
 
 const EVENT_STREAM = 'text/event-stream'
-/** Longest silence of a stream. It is three times the longest silence of a working server. */
+/** Maximum silence of a stream. It is three times the longest silence of a working server. */
 const SILENCE_MS_MAX = 45_000
-/** Limit of an event. It is longer than any event. */
+/** Maximum length of an event. No event of a server is so long. */
 const EVENT_CHARS_MAX = 16 * 1024 * 1024
 const RETRY_MS_DEFAULT = 1_000
 const RETRY_MS_MAX = 60_000

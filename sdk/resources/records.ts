@@ -43,7 +43,7 @@ export type RecordsQuery = Omit<api.GetRecordsQuery, 'cursor'>
 export type ReadOptions = CallOptions & { readonly peer?: string | undefined }
 export type RecordEntry = api.GetRecordsByIdEntriesAnswer['data'][number]
 
-/** Longest time for which a server delays an answer. */
+/** Maximum time for which a server delays an answer. */
 const WAIT_MS_MAX = 20_000
 /**
  * Pause before the next request if the server answered without news. It is needed because a server that closes does

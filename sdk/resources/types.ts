@@ -24,7 +24,7 @@ export class RecordTypes {
     return this.#http.json(operations.postTypes, { body: definition, options })
   }
 
-  /** Lists types by name, including the built-in ones: `GET /v1/types`. */
+  /** Lists all types in the order of their names, including the built-in types: `GET /v1/types`. */
   list(query: TypesQuery = {}, options?: CallOptions): Listing<TypeSummary> {
     return this.#http.list(operations.getTypes, { query, options })
   }

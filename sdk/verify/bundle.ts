@@ -40,8 +40,8 @@ export type BundleOptions = {
   /** The ledger's note key: `noteVerifierKey` of `GET /v1/ledger`. */
   readonly noteKey?: string | undefined
   /**
-   * Notes stored earlier. The bundle's checkpoint must be one of them, or `consistency` must connect it to one of
-   * them.
+   * Notes stored earlier. The bundle's checkpoint must be one of these notes, or `consistency` must connect the
+   * checkpoint to one of these notes.
    */
   readonly checkpoints?: readonly string[] | undefined
   /**
@@ -52,8 +52,9 @@ export type BundleOptions = {
   /** Keys known to be compromised, as in `verify.export`. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
-   * Trusted agent keys, by agent. Each entry of such an agent must be signed by one of these kids, or by a key that
-   * one of these endorsed (`agent_signature_missing`, `agent_key_refused`).
+   * Trusted agent keys. The key of the record is the agent, the value is a list of kids. Each entry of such an agent
+   * must be signed by one of these kids, or by a key that one of these kids endorsed (`agent_signature_missing`,
+   * `agent_key_refused`).
    */
   readonly agentKeys?: Readonly<Record<string, string | readonly string[]>> | undefined
   /**
@@ -66,7 +67,7 @@ export type BundleOptions = {
 /** Called for each verified entry of a bundle. */
 export type OnBundleEntry = (entry: VerifiedBundleEntry) => void
 
-/** What was verified, and what the result depends on. `notices`: limits of the result, for people. */
+/** What was verified, and what the result depends on. `notices`: texts that state the limits of the result. */
 export type BundleReport = BundleFindings & { readonly notices: readonly string[] }
 
 /**

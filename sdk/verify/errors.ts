@@ -17,7 +17,7 @@ export type VerificationErrorCode =
 /** A verification failed. */
 export class VerificationError extends TallystickError {
   readonly code: VerificationErrorCode
-  /** What was found, as a text for people. It may quote the input. */
+  /** Text that says what was found. The text may quote the input. */
   readonly detail: string
   /**
    * Seq of the first refused entry of an export or bundle. null: the finding is about the whole, or about a single

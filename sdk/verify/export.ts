@@ -32,9 +32,9 @@ import { chooseEngine } from './providers.ts'
 export type ExportOptions = {
   /** Trusted kids. They must include the kid of the first entry, and each must have signed in this ledger. */
   readonly kids?: readonly string[] | undefined
-  /** Pinned first keys: `firstKid` of earlier reports, by ledger id. */
+  /** Pinned first keys: `firstKid` of earlier reports. The key is the ledger's id. */
   readonly pinned?: Readonly<Record<string, string>> | undefined
-  /** Notes stored outside the export. The ledger must extend each of them. */
+  /** Notes stored outside the export. The ledger must extend each of these notes. */
   readonly checkpoints?: readonly string[] | undefined
   /**
    * Answers of `GET /v1/records/{id}/receipt?statement=true` that were stored outside the export. The ledger must
@@ -43,13 +43,14 @@ export type ExportOptions = {
    */
   readonly receipts?: readonly Bytes[] | undefined
   /**
-   * Keys known to be compromised, by kid: the time since when (RFC 3339), or null. They must come from outside,
-   * because the export itself could hide that a key is compromised.
+   * Keys known to be compromised. The key is the kid, the value is the time since when (RFC 3339), or null. The list
+   * must come from outside, because the export itself could hide that a key is compromised.
    */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
-   * Trusted agent keys, by agent. Each entry of such an agent must be signed by one of these kids, or by a key that
-   * one of these endorsed (`agent_signature_missing`, `agent_key_refused`).
+   * Trusted agent keys. The key of the record is the agent, the value is a list of kids. Each entry of such an agent
+   * must be signed by one of these kids, or by a key that one of these kids endorsed (`agent_signature_missing`,
+   * `agent_key_refused`).
    */
   readonly agentKeys?: Readonly<Record<string, string | readonly string[]>> | undefined
   /**
@@ -63,7 +64,7 @@ export type ExportOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** What was verified, and what the result depends on. `notices`: what could not be checked, for people. */
+/** What was verified, and what the result depends on. `notices`: texts that state what could not be checked. */
 export type ExportReport = LedgerFindings & { readonly notices: readonly string[] }
 
 /**

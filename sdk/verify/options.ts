@@ -24,7 +24,7 @@ export function parseKids(kids: readonly string[]): string[] {
   })
 }
 
-/** Returns the kids by agent. Throws UsageError for an invalid agent or kid. */
+/** Returns the kids of each agent. Throws UsageError for an invalid agent or kid. */
 export function parseAgentKeys(
   agentKeys: Readonly<Record<string, string | readonly string[]>> | undefined,
 ): Map<string, Set<string>> | undefined {
@@ -43,7 +43,7 @@ export function parseAgentKeys(
 export type WitnessOptions = {
   /** Verifier keys (type 04), as witness operators publish them. */
   readonly keys: readonly string[]
-  /** Minimum of witnesses that must have cosigned. Default: all of them. */
+  /** Minimum number of witnesses that must have cosigned. Default: all witnesses. */
   readonly min?: number | undefined
 }
 
@@ -76,8 +76,8 @@ export function requireWitnesses(cosigned: number, { min, witnesses }: WitnessPo
 }
 
 /**
- * Returns the times in milliseconds, by kid. Throws UsageError for an invalid kid or time, because it would have no
- * effect.
+ * Returns the times in milliseconds. The key is the kid. Throws UsageError for an invalid kid or time, because an
+ * invalid kid or time would have no effect.
  */
 export function parseCompromised(keys: Readonly<Record<string, string | null>>): Map<string, number | null> {
   const known = Object.entries(keys).map(([kid, since]): [string, number | null] => {

@@ -28,8 +28,8 @@ export type ProofOptions = {
   /** The ledger's note key: `noteVerifierKey` of `GET /v1/ledger`. */
   readonly noteKey?: string | undefined
   /**
-   * Notes stored earlier. The proof's checkpoint must be one of them, or `consistency` must connect it to one of
-   * them.
+   * Notes stored earlier. The proof's checkpoint must be one of these notes, or `consistency` must connect the
+   * checkpoint to one of these notes.
    */
   readonly checkpoints?: readonly string[] | undefined
   /** Keys known to be compromised, as in `verify.export`. */

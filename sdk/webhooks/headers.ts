@@ -17,7 +17,8 @@ export type WebhookHead = {
 }
 
 /**
- * Limit of signatures. It is more than any rotation needs, and limited because the sender chooses how many are tried.
+ * Maximum number of signatures. It is more than any rotation needs. The number is limited because the sender chooses
+ * how many signatures are tried.
  */
 const SIGNATURES_MAX = 32
 

@@ -3,7 +3,7 @@ import type { PublicKey } from '../../src/proof/crypto.ts'
 import { parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
 import { UsageError } from '../errors.ts'
 
-/** One key, or several during a rotation. */
+/** One key, or several keys during a rotation. */
 export type OneOrMore = string | readonly string[]
 
 export type WebhookKeys = {
@@ -11,7 +11,7 @@ export type WebhookKeys = {
   readonly publicKeys: readonly PublicKey[]
 }
 
-/** Limit of keys, because each key is tried with each signature. */
+/** Maximum number of keys, because each key is tried with each signature. */
 const KEYS_MAX = 16
 /** Minimum length in Standard Webhooks. Tallystick's secrets have 32 bytes. */
 const SECRET_BYTES_MIN = 24

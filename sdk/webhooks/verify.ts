@@ -14,7 +14,7 @@ export type WebhookOptions = {
   readonly secret?: OneOrMore | undefined
   /** `whpk_…`. Only the ledger can sign for this key. */
   readonly publicKey?: OneOrMore | undefined
-  /** Largest accepted difference between `webhook-timestamp` and `now`, in either direction. Default: 300. */
+  /** Maximum accepted difference between `webhook-timestamp` and `now`, in either direction. Default: 300. */
   readonly toleranceSeconds?: number | undefined
   /** Time at which a stored webhook arrived. Default: now. */
   readonly now?: Date | undefined

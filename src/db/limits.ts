@@ -89,10 +89,10 @@ export const PEER_CONNECTIONS_MAX = 2
 export const LOOKUPS_PER_QUERY_MAX = 64
 export const LOOKUP_QUERIES_MAX = 2
 /**
- * Look-ups of peerings: per query, concurrent queries, and waiting look-ups.
+ * Maximum numbers of look-ups of peerings: of one query, of concurrent queries, and of look-ups that wait.
  *
- * A look-up finds the key that verifies a peer's request, so anybody can cause one. Beyond the limit a request is
- * answered 503.
+ * A look-up finds the key that verifies a peer's request, so anybody can cause a look-up. Requests beyond the limits
+ * are answered 503.
  */
 export const CONTACTS_PER_QUERY_MAX = 32
 export const CONTACT_QUERIES_MAX = 1

@@ -12,11 +12,20 @@ export const WITNESSES_MAX = 16
 /** Limit of a witness's name. A signature line has at most 512 characters, and the signature takes 108 of them. */
 export const WITNESS_NAME_BYTES_MAX = 384
 export const WITNESS_EVERY_MS = 1_000
-/** Requests under way to one witness at a time. A witness that never answers takes at most these, for 15 s each. */
+/**
+ * Maximum number of concurrent requests to one witness. A witness that never answers occupies at most this many
+ * requests, for 15 s each.
+ */
 export const WITNESS_POSTS_MAX = 4
-/** Peers that witness a ledger by default: those of its oldest peerings. A note has at most 64 signatures. */
+/**
+ * Maximum number of peers that witness a ledger by default. These are the peers of the ledger's oldest peerings. The
+ * number is limited because a note has at most 64 signatures.
+ */
 export const PEER_WITNESSES_MAX = 16
-/** Requests under way to all peers together. 32 ledgers whose peers are all slow would use all of them. */
+/**
+ * Maximum number of concurrent requests to all peers. 32 ledgers whose peers are all slow would occupy all of these
+ * requests.
+ */
 export const PEER_WITNESS_POSTS_MAX = 64
 /** Share of one ledger in these requests, so that its slow peers do not delay the peers of other ledgers. */
 export const WITNESS_POSTS_PER_LEDGER_MAX = 2

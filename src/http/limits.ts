@@ -1,5 +1,5 @@
 // Reads
-/** Number of ledgers whose size is cached, for readers that send If-Known-Size. */
+/** Maximum number of ledgers whose size is cached, for readers that send If-Known-Size. */
 export const KNOWN_SIZES_MAX = 10_000
 /**
  * If a read waits longer than this for the archive, it returns its connection to the replica, and gets a new
@@ -24,9 +24,9 @@ export const REPLICA_IDLE_MS_MAX = 50
 export const REPLICA_SHARERS_MAX = 64
 export const REPLICA_CHECKS_AT_ONCE_MAX = 2
 /**
- * Number of lists that share one connection. It is small, because each list reads up to SEARCH_CHUNK_BYTES_MAX of
- * documents while the others wait. CPU time for a list of 20 with 64 readers, in the server / the standby: 483 / 262
- * us with 8 lists, 585 / 330 us with 4 lists, 564 / 304 us with 64 lists.
+ * Maximum number of lists that share one connection. The number is small, because each list reads up to
+ * SEARCH_CHUNK_BYTES_MAX of documents while the others wait. CPU time for a list of 20 with 64 readers, in the server
+ * / the standby: 483 / 262 us with 8 lists, 585 / 330 us with 4 lists, 564 / 304 us with 64 lists.
  */
 export const REPLICA_LIST_SHARERS_MAX = 8
 
@@ -52,7 +52,10 @@ export const WHOLE_REQUEST_HEAD_BYTES_MAX = 4 * 1024
  * (src/http/connections/unread-connections.ts). So refusals take at most a tenth of a processor.
  */
 export const REFUSALS_PER_SECOND = 4_000
-/** Number of refusals that are possible at once after a pause, given as time at REFUSALS_PER_SECOND. */
+/**
+ * Maximum number of refusals that are possible at once after a pause. The number is given as time at
+ * REFUSALS_PER_SECOND.
+ */
 export const REFUSALS_BURST_MS_MAX = 100
 /**
  * How long a connection stays unread. It is short, because the connection may belong to a proxy, and the next request
@@ -66,13 +69,13 @@ export const UNREAD_CHECK_EVERY_MS = 5
  */
 export const CONNECTIONS_CHECK_EVERY_MS = 1_000
 /**
- * Number of requests on one connection that wait for the answer of an earlier request. If there are more, the
+ * Maximum number of requests on one connection that wait for the answer of an earlier request. If there are more, the
  * connection is closed.
  */
 export const PIPELINED_REQUESTS_MAX = 100
 /**
- * After a refusal, the connection is read for this time, and at most this many bytes are dropped. This gives the
- * client time to read the answer.
+ * After a refusal, the connection is read for this time so that the client can read the answer. At most this many
+ * bytes are read and dropped.
  */
 export const REFUSED_LINGER_MS = 2_000
 export const REFUSED_DISCARD_BYTES_MAX = 1024 * 1024
@@ -85,17 +88,18 @@ export const BODY_CHUNK_OVERHEAD_BYTES = 256
 export const JSON_LOOP_BYTES_MAX = 512 * 1024
 export const JSON_LOOP_TOKENS_MAX = 32 * 1024
 /**
- * Minimum size of a record's body that a thread reads. A smaller one takes up to 1 ms on the event loop. Sending it
- * to a thread and back takes 0.1 ms.
+ * Minimum size of a record's body that a thread reads. The event loop reads a smaller body in up to 1 ms. Sending a
+ * body to a thread and back takes 0.1 ms.
  */
 export const RECORD_THREAD_BYTES_MIN = 16 * 1024
 /**
- * Minimum size of a batch's body from which a thread builds the batch. Sending it to a thread and back takes as long
- * as building 20 records.
+ * Minimum size of a batch's body from which a thread builds the batch. Sending a body to a thread and back takes as
+ * long as building 20 records.
  */
 export const BATCH_THREAD_BYTES_MIN = 16 * 1024
 /**
- * Maximum number of names and values of a batch that is built on the event loop. A usual record of 400 bytes has 30.
+ * Maximum number of names and values of a batch that is built on the event loop. A usual record of 400 bytes has 30
+ * names and values.
  */
 export const BATCH_LOOP_TOKENS_MAX = 1_024
 export const NAME_CHARS_MAX = 200
@@ -117,8 +121,11 @@ export const ANSWERS_CHECK_EVERY_MS = 1_000
 /** A longer answer becomes a Buffer at once, because Buffers are outside V8's heap, which has less memory. */
 export const ANSWER_TEXT_CHARS_MAX = 16 * 1024
 
-// Receipts (src/http/tails/checkpoint-waits.ts)
-/** Longest wait for a receipt. A new entry is covered by a checkpoint within a second, or two if the worker is busy. */
+// Limits of waits for receipts (src/http/tails/checkpoint-waits.ts)
+/**
+ * Maximum time that a request waits for a receipt. A new entry is covered by a checkpoint within a second, or within
+ * two seconds if the worker is busy.
+ */
 export const RECEIPT_WAIT_SECONDS_MAX = 10
 /**
  * Default wait for a registered statement's receipt. Clients of SCRAPI do not know `wait`, so with this default they
@@ -128,29 +135,29 @@ export const STATEMENT_WAIT_SECONDS_DEFAULT = 5
 /** How often a ledger's checkpoint is read while requests wait for it. All of these requests share one read. */
 export const CHECKPOINT_POLL_MS = 200
 export const CHECKPOINT_WAITS_PER_LEDGER_MAX = 32
-/** Number of waiting requests of all ledgers. Each request needs a timer and an open response. */
+/** Maximum number of waiting requests of all ledgers. Each request needs a timer and an open response. */
 export const CHECKPOINT_WAITS_MAX = 1_024
 
 // MCP (src/http/routes/mcp.ts)
-/** Largest message. The largest record fits in, with its envelope. */
+/** Maximum size of a message. The message is large enough for the largest record with its envelope. */
 export const MCP_BODY_BYTES_MAX = 528 * 1024
 /**
- * Number of messages that are processed at the same time for one ledger. Each message makes at most six requests, one
- * after another.
+ * Maximum number of messages that are processed at the same time for one ledger. Each message makes at most six
+ * requests, one after another.
  */
 export const MCP_CALLS_PER_LEDGER_MAX = 32
 export const MCP_CALLS_MAX = 128
 
 // Tiles (src/http/routes/tiles.ts)
-/** Requests without a key that each public ledger accepts on each server. */
+/** Maximum number of requests without a key that each public ledger accepts on each server. */
 export const PUBLIC_READS_PER_SECOND = 100
 export const PUBLIC_READS_BURST = 300
 /** Cache time of tiles. It is long, because tiles never change. */
 export const TILE_CACHE_SECONDS = 31_536_000
 export const TILE_CHECKPOINT_CACHE_SECONDS = 1
 /**
- * Number of entry bundles that are being made at the same time. Each has at most 8 MiB. When it is complete, it
- * counts as an answer.
+ * Maximum number of entry bundles that are being made at the same time. Each bundle has at most 8 MiB. A bundle that
+ * is complete counts as an answer.
  */
 export const ENTRY_BUNDLES_PER_LEDGER_MAX = 4
 export const ENTRY_BUNDLES_MAX = 16
@@ -167,7 +174,9 @@ export const STREAMS_PER_LEDGER_MAX = 4
 export const STREAMS_MAX = 32
 
 // Waiting for the next step of a record (src/http/tails/record-waits.ts)
-/** Longest wait for the next step. It is shorter than the timeouts of clients and proxies. */
+/**
+ * Maximum time that a request waits for the next step. The time is shorter than the timeouts of clients and proxies.
+ */
 export const RECORD_WAIT_SECONDS_MAX = 20
 /** How often the database is polled. One query serves all waiting requests. */
 export const RECORD_POLL_MS = 50
@@ -178,13 +187,14 @@ export const RECORD_WAITS_MAX = 4_000
 export const EVENTS_FILTER_NAMES_MAX = 32
 export const EVENTS_PER_TAIL_QUERY = 100
 /**
- * Number of concurrent queries of all tails. The limit leaves connections for other requests while tails read many
- * old events.
+ * Maximum number of concurrent queries of all tails. The limit leaves connections for other requests while tails read
+ * many old events.
  */
 export const EVENTS_TAIL_QUERIES_AT_ONCE_MAX = 2
 /**
- * Number of tails whose queries wait for the archive. These no longer count for EVENTS_TAIL_QUERIES_AT_ONCE_MAX. Each
- * has a page in memory. Further ones must wait, unless their ledger has less than an equal share.
+ * Maximum number of tails whose queries wait for the archive. These tails no longer count for
+ * EVENTS_TAIL_QUERIES_AT_ONCE_MAX. Each tail has a page in memory. Further tails must wait, unless their ledger has
+ * less than an equal share.
  */
 export const EVENTS_TAIL_ARCHIVE_READS_MAX = 16
 /** How often the server logs streams that wait for the archive. Each of these streams retries every few seconds. */
@@ -196,8 +206,8 @@ export const EVENTS_HEARTBEAT_MS = 15_000
  */
 export const EVENTS_KEY_CHECK_EVERY_MS = 5_000
 /**
- * Longest duration of a tail. It is shortened at random by up to a quarter, so that clients do not all reconnect at
- * the same time.
+ * Maximum duration of a tail. The duration is shortened at random by up to a quarter, so that clients do not all
+ * reconnect at the same time.
  */
 export const EVENTS_TAIL_MS_MAX = 60 * 60_000
 export const EVENTS_RETRY_MS = 1_000
@@ -211,8 +221,8 @@ export const EVENTS_TAILS_MAX = 2_000
 
 // Retention
 /**
- * Concurrent previews of retention rules in a process. Each reads up to PREVIEW_PAGES_MAX pages, some of which have
- * 30 MiB.
+ * Maximum number of concurrent previews of retention rules in a process. Each preview reads up to PREVIEW_PAGES_MAX
+ * pages, some of which have 30 MiB.
  */
 export const PREVIEWS_MAX = 4
 export const PREVIEWS_PER_LEDGER_MAX = 1

@@ -153,7 +153,7 @@ function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
 function requireEnd({ key, expiresAtMs }: Caller, endMs: number | null): void {
   if (expiresAtMs === null || (endMs !== null && endMs <= expiresAtMs)) return
   const expiresAt = new Date(expiresAtMs).toISOString()
-  throw new ApiError('expiry_not_held', `the secret of ${key} that was sent expires at ${expiresAt}`, {
+  throw new ApiError('expiry_not_held', `this request used a secret of ${key} that expires at ${expiresAt}`, {
     members: { expiresAt },
   })
 }

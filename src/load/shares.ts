@@ -12,13 +12,13 @@ import { UNPROVEN } from './unproven.ts'
  */
 export type ShareLimits = {
   readonly rule: 'equal' | 'rest'
-  /** Limit of all proven owners together. */
+  /** Maximum that all proven owners may have together. */
   readonly max: number
   /** Default: half. If there is only one owner, it gets half of the total. Two owners get a third each. */
   readonly ofRest?: number
-  /** Limit of one owner, even if more is left. */
+  /** Maximum that one owner may have, even if more is left. */
   readonly ofOwnerMax?: number
-  /** Limit of all unproven callers together. It is not taken from `max`. Default: 0. */
+  /** Maximum that all unproven callers may have together. This amount is not taken from `max`. Default: 0. */
   readonly unprovenMax?: number
 }
 
@@ -62,7 +62,7 @@ export class Shares {
   readonly #counts = new Counts()
   #unproven = 0
   #refused = 0
-  /** Limit of all proven owners together. It may be changed at any time. */
+  /** Maximum that all proven owners may have together. The maximum may be changed at any time. */
   max: number
 
   constructor(limits: ShareLimits) {

@@ -12,11 +12,11 @@ export const MCP_WORK_ITEMS_MAX = 50
 /** Number of ignored arguments that a tool's answer names. */
 export const MCP_IGNORED_NAMES_MAX = 8
 /**
- * Retries by the client of a tool. A new entry is covered by a checkpoint within a second, or two if the worker is
- * busy.
+ * Maximum number of retries that a tool's client makes. A retry may wait for a checkpoint: a new entry is covered
+ * within a second, or within two seconds if the worker is busy.
  */
 export const MCP_RETRIES_MAX = 4
-/** Longest wait of a tool. It is less than the default timeout of MCP clients, which is a minute. */
+/** Maximum time that a tool waits. The time is shorter than the default timeout of MCP clients, which is a minute. */
 export const MCP_WAIT_SECONDS_MAX = 20
 
 // Standard input and output (src/mcp/line-transport.ts)

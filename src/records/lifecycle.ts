@@ -127,7 +127,7 @@ const WHOSE = {
   principal: 'the principal',
   performer: 'the performer',
   worker: 'the rules to take, because the gate is auto',
-  'other than the performer': 'anybody but the performer',
+  'other than the performer': 'any agent except the performer',
 } as const satisfies Record<(typeof STEP_ROLES)[number], string>
 
 /**

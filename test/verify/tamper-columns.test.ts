@@ -227,8 +227,8 @@ async function cutTailOff(app: TestApp, kept: string): Promise<void> {
 }
 
 /**
- * Tables that are evidence. Checkpoints are left out, because only a reader that stored a missing checkpoint notices
- * that it is missing. server_keys is left out, because a ledger's keys are in its chain.
+ * Tables whose rows are evidence. `checkpoints` is left out, because a missing checkpoint is noticed only by a reader
+ * that has stored the checkpoint. `server_keys` is left out, because a ledger's keys are in the ledger's chain.
  */
 const EVIDENCE_TABLES = [
   'entries',

@@ -23,9 +23,9 @@ _FLAGS: Final = '|'.join(
 )
 _EMOJI_OR_HIDDEN: Final = re.compile(f'(?:{_FLAGS}|{_PICTOGRAPH}(?:\u200d{_PICTOGRAPH})*|[#*0-9]\ufe0f\u20e3)|([{_HIDDEN}]+)')
 _NAMED_MAX: Final = 3
-"""Longest run of hidden characters that is shown with a code for each."""
+"""Maximum length of a run of hidden characters in which every character is shown by its code."""
 _MARKS_MAX: Final = 4
-"""Combining marks that are shown on one character. More would be drawn over other lines."""
+"""Maximum number of combining marks that are shown on one character. Further marks would be drawn over other lines."""
 
 
 def plain(text: str) -> str:

@@ -81,7 +81,7 @@ export async function readEnvelopes(db: Db, ledgerId: Uuid, from: number, end: n
   return entries.map(({ envelope }) => envelope)
 }
 
-/** The document whose digest a gated record's step contains. */
+/** A document of a gated record. The entry `seq` of a step contains the document's digest. */
 export type EntryDocumentRow = {
   seq: number
   document: DocumentName

@@ -8,15 +8,18 @@ import {
 import type { ChunkRecord } from './chunk-content.ts'
 
 /*
- * Keys of table batch_keys, by which a search finds chunks. A key is a letter for the property, followed by the
- * value.
+ * Makes the keys of table batch_keys. A search finds chunks by these keys. A key is a letter for the property,
+ * followed by the value.
  *
- * A chunk has one key for each distinct value among its records. Only keys of data subjects exist once for each
- * record.
+ * If several records of a chunk have the same value, the chunk has one key for the value. Data subjects are the
+ * exception: each record has its own key.
  */
 
 const MS_PER_DAY = 86_400_000
-/** Added to a day, so that days before 1970 sort before later days. */
+/**
+ * Offset that is added to the number of a day. With the offset, days before 1970 also have positive numbers, so they
+ * sort before later days.
+ */
 const DAY_OFFSET = 2 ** 31
 
 export const chunkKey = {

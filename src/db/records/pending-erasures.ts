@@ -193,11 +193,11 @@ export function digestOfItem(
 }
 
 /**
- * Removes the erased documents in one transaction and rewrites each chunk once. Returns the number of removed
- * documents that existed.
+ * Removes the erased documents in one transaction and rewrites each chunk once. Returns how many of the documents
+ * existed until now.
  *
- * Called by the worker only, which MUST have verified the entries. Throws with code 40001 if a chunk has changed
- * since it was read.
+ * Only the worker calls this function. The worker MUST have verified the entries. Throws with code 40001 if a chunk
+ * has changed since the worker read the chunk.
  */
 export async function eraseDocuments(
   pool: Db,

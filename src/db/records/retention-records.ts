@@ -17,8 +17,8 @@ import {
 } from '../limits.ts'
 
 /*
- * A record as decisions about retention need it. Records with rows of their own and records of batches are read in
- * chain order.
+ * Reads the members of records on which decisions about retention depend. The records of batches and the records that
+ * have rows of their own are visited together, in chain order.
  */
 
 export type RetentionRecord = {

@@ -148,12 +148,12 @@ function toName({ ledgerId, recordId }: NameColumns): GatedRecordKey {
 }
 
 /**
- * Claims completions as lockWaitingCompletions does, but without row locks, because append_entries changes the rows
- * in another transaction.
+ * Claims completions as lockWaitingCompletions does, but with advisory locks instead of row locks. Row locks would
+ * block append_entries, which changes the rows in another transaction.
  *
- * Claims are advisory locks until this transaction ends. They only avoid double work: if two workers verify one
- * completion, the chain accepts one result. A worker that sends nothing for `claimMsMax` loses its claims, for
- * example because its machine is gone.
+ * A claim lasts until this transaction ends. Claims only avoid double work: even if two workers verify one
+ * completion, the chain accepts only one result. If a worker sends nothing for `claimMsMax`, for example because its
+ * machine is gone, the worker loses its claims.
  */
 export async function claimWaitingCompletions(
   client: pg.ClientBase,

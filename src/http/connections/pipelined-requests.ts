@@ -14,7 +14,7 @@ type Begin = (request: IncomingMessage, response: ServerResponse) => void
  */
 export class PipelinedRequests {
   readonly #begin: Begin
-  /** Number of waiting requests by connection. Connections that never had one are not listed. */
+  /** Number of waiting requests of each connection. Connections that never had a waiting request are not listed. */
   readonly #waiting = new WeakMap<Socket, number>()
 
   constructor(begin: Begin) {

@@ -34,7 +34,10 @@ curl -s ${publicUrl}/v1/records \\
   -d '{"type":"generic/1","payload":{"did":"sent the invoice"}}'
 \`\`\``
 
-/** Example answers of a real ledger, by method, path and status. tools/example-answers.ts writes them. */
+/**
+ * Example answers of a real ledger. Each is found by method, path and status. tools/example-answers.ts writes these
+ * answers.
+ */
 const EXAMPLES: Json = JSON.parse(readFileSync(new URL('./example-answers.json', import.meta.url), 'utf8'))
 
 /**
@@ -116,8 +119,8 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
 }
 
 /**
- * Returns an id from the method and the words of the path: `getRecordsById`. It must not change, because clients are
- * generated from it.
+ * Returns an id that consists of the method and the words of the path: `getRecordsById`. The id must not change,
+ * because clients are generated from the ids.
  */
 function operationIdOf({ method, path }: Pick<Operation, 'method' | 'path'>): string {
   const words = path
@@ -230,7 +233,10 @@ function describeAnswers(operation: Operation, schemas: SchemaComponents): Json 
   return answers
 }
 
-/** Describes the problems by status. Each status lists the codes with which this operation can answer it. */
+/**
+ * Describes the problems of each status. The text of a status lists the codes with which this operation can answer
+ * that status.
+ */
 function describeProblems(operation: Operation, schemas: SchemaComponents): Json {
   const statusOf = (code: ErrorCode): number =>
     operation.otlp ? otlpStatus(ERROR_CODES[code][0]) : ERROR_CODES[code][0]

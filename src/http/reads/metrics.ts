@@ -3,7 +3,7 @@ import { type Reading, readCounter, readGauge, readingsOf } from '../../observe/
 
 type WatchedReads = {
   readonly counts: { readonly replica: number; readonly primary: number; readonly fallback: number }
-  /** Number of fallbacks by reason. Every reason is listed from the start. */
+  /** Number of fallbacks for each reason. Every reason is listed from the start. */
   readonly fallbacks: Readonly<Record<string, number>>
 }
 type WatchedReplica = {

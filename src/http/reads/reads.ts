@@ -28,7 +28,7 @@ export type ReadFrom = 'replica' | 'primary' | 'nothing'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Each GET MUST have it. */
+    /** Config of a GET route. Each GET MUST have this config. */
     reads?: ReadFrom
   }
 }
@@ -54,7 +54,10 @@ export function takesKnownSize({ reads, access }: FastifyContextConfig): boolean
 
 type Primary = Omit<ReadSources, 'readPool'> & { readonly readPool: pg.Pool }
 
-/** Number of reads by source since the start. `fallback`: the replica should have answered, but the primary did. */
+/**
+ * Number of reads from each source since the start. `fallback`: the replica should have answered, but the primary
+ * did.
+ */
 export type ReadCounts = {
   readonly replica: number
   readonly primary: number

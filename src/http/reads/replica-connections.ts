@@ -239,7 +239,10 @@ class Lease {
   }
 }
 
-/** Throws ReplicaError if the replica has too few entries. It needs at least one, because every ledger has one. */
+/**
+ * Throws ReplicaError if the replica has too few entries. The replica needs at least one entry, because every ledger
+ * has one.
+ */
 function requireSize({ size }: LedgerShown, sizeMin: number): void {
   if (size < Math.max(sizeMin, 1))
     throw new ReplicaError('behind', `the replica has ${size} entries, the request needs ${sizeMin}`)

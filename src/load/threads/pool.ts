@@ -9,7 +9,10 @@ import { ThreadError } from './error.ts'
 import { PoolThread } from './pool-thread.ts'
 import type { ThreadWork, WorkOptions } from './thread-work.ts'
 
-/** Functions that a thread's script provides, by name. Each takes one value and returns one. */
+/**
+ * Functions that a thread's script provides. The key is the function's name. Each function takes one value and
+ * returns one value.
+ */
 type Functions = { readonly [name: string]: (input: never) => unknown }
 
 type SentWork = { readonly work: ThreadWork; readonly done: Promise<unknown> }
@@ -42,7 +45,7 @@ export class ThreadPool<Known extends Functions> {
   readonly #threads = new Set<PoolThread>()
   readonly #serving = new Map<PoolThread, Serving>()
   readonly #waiting = new FairQueue<ThreadWork>()
-  /** Number of busy threads, by the owner that `countedFor` returns. */
+  /** Number of busy threads of each owner. The key is the owner that `countedFor` returns. */
   readonly #atWork = new Counts()
   readonly #places = shareOf(THREAD_WORK_WAITING_MAX)
   readonly #bytes = shareOf(THREAD_WORK_BYTES_WAITING_MAX)

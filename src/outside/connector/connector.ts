@@ -13,7 +13,7 @@ export type OutboundRequest = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | string
   readonly signal: AbortSignal
-  /** Largest answer body that the caller reads, in bytes. Absent: an excerpt is enough. */
+  /** Maximum size in bytes of the answer's body that the caller reads. Absent: an excerpt is enough. */
   readonly answerBytesMax?: number
   /** Called before each chunk of a body is stored. Returns false if no memory is left; the request is then aborted. */
   readonly takeMemory?: (bytes: number) => boolean

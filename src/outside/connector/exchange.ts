@@ -43,7 +43,7 @@ type ExchangeOptions = {
   readonly startedAtMs: number
   readonly deadlineMs: number
   readonly signal: AbortSignal
-  /** Largest body that is stored; 0: the caller needs only an excerpt. */
+  /** Maximum size of the body that is stored; 0: the caller needs only an excerpt. */
   readonly answerBytesMax: number
   readonly takeMemory: (bytes: number) => boolean
   /** Called once when the exchange has ended. `reusable`: the connection may be used again; otherwise destroy it. */

@@ -1,7 +1,10 @@
 import type { Connection } from './connection.ts'
 import { OUTBOUND_IDLE_CONNECTIONS_MAX } from './limits.ts'
 
-/** Idle connections, by origin, for the next exchange. Each closes by itself after OUTBOUND_IDLE_MS_MAX. */
+/**
+ * Idle connections for the next exchange. The key is the origin. Each connection closes by itself after
+ * OUTBOUND_IDLE_MS_MAX.
+ */
 export class IdleConnections {
   readonly #byOrigin = new Map<string, Connection[]>()
   /** All idle connections, in the order in which they were stored. */

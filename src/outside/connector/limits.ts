@@ -1,9 +1,12 @@
 // Requests to addresses that a tenant or a peer has named (src/outside/connector)
 export const OUTBOUND_URL_CHARS_MAX = 2_048
-/** Limit of the whole exchange: DNS, connection, request, answer and one repetition. */
+/** Maximum time of the whole exchange: DNS, connection, request, answer and one repetition. */
 export const OUTBOUND_REQUEST_MS_MAX = 15_000
 export const OUTBOUND_CONNECT_MS_MAX = 5_000
-/** Timeout of the first DNS query. c-ares doubles it for the second. Both together leave time to connect. */
+/**
+ * Timeout of the first DNS query. c-ares doubles the timeout for the second query. Both queries together leave time
+ * to connect.
+ */
 export const OUTBOUND_NAME_QUERY_MS = 1_000
 export const OUTBOUND_NAME_QUERY_TRIES = 2
 export const OUTBOUND_ADDRESSES_MAX = 6
@@ -11,13 +14,17 @@ export const OUTBOUND_ADDRESSES_MAX = 6
 export const OUTBOUND_ADDRESS_ATTEMPT_MS = 500
 export const OUTBOUND_HEADER_BYTES_MAX = 16 * 1024
 /**
- * Interim answers (status below 200) that are accepted. A peer could send any number of them before the final answer.
+ * Maximum number of interim answers (status below 200) that are accepted. A peer could send any number of interim
+ * answers before the final answer.
  */
 export const OUTBOUND_INTERIM_ANSWERS_MAX = 8
 export const OUTBOUND_BODY_BYTES_MAX = 16 * 1024
 /** Time for the body, counted from the status. The status is used even if no body comes. */
 export const OUTBOUND_BODY_MS_MAX = 1_000
 export const OUTBOUND_EXCERPT_BYTES_MAX = 1_024
-/** Time that an idle connection stays open. A Node server closes it after 5 s, so mostly this side closes first. */
+/**
+ * Time that an idle connection stays open. A Node server closes an idle connection after 5 s, so in most cases this
+ * side closes first.
+ */
 export const OUTBOUND_IDLE_MS_MAX = 4_000
 export const OUTBOUND_IDLE_CONNECTIONS_MAX = 500

@@ -1,6 +1,9 @@
-/** Limit of unwanted entries that one query skips. */
+/** Maximum number of unwanted entries that one query skips. */
 export const EVENTS_SCANNED_MAX = 10_000
-/** Limit of entries whose records one query reads. It applies if the reader wants, or may see, only some records. */
+/**
+ * Maximum number of entries whose records one query reads. The limit applies if the reader wants, or may see, only
+ * some records.
+ */
 export const EVENTS_SIFTED_PER_QUERY = 500
 /**
  * Poll interval for tails, the long answers to `GET /v1/events` (src/http/tails/event-tails.ts). One query reads the

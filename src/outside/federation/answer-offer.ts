@@ -13,7 +13,7 @@ type ReceivedOffer = {
   readonly signer: Signer
   readonly author: Author
   readonly proposed: ProposedEntry
-  /** The record as the transaction reads it; null: no such record. */
+  /** The record as the transaction reads it; null: the record does not exist. */
   readonly row: RecordRowRead | null
   readonly evidence: JudgedEvidence
   readonly receivedRow: ReceivedDetail

@@ -20,7 +20,7 @@ export type StoredState = {
   readonly ids: PeeringIds
   readonly contact: PeerContact
   state: PeerContact['state']
-  /** Stored entries of the peer, by seq. `envelope` is read only if an erasure names the entry. */
+  /** Stored entries of the peer. The key is the entry's seq. `envelope` is read only if an erasure names the entry. */
   readonly storedEntries: Map<number, Pick<StoredEntry, 'leaf' | 'receipt' | 'envelope'>>
   /** Leaf hashes of entries, by `recordId version`. */
   readonly versions: Map<string, string>

@@ -18,7 +18,7 @@ type PeeringName = Pick<PeeringIds, 'ledger' | 'peer'>
  * while the other is appended. No peer waits for more than one request of any other peer.
  */
 export class Inbox {
-  /** Waiting requests by ledger, at most one of each peer. */
+  /** Waiting requests of each ledger, at most one of each peer. */
   readonly #waiting = new FairQueue<() => void>()
   readonly #places = new Shares({ rule: 'rest', max: PEER_REQUESTS_WAITING_MAX })
   /** Requests of each ledger and peer: how many are under way or waiting, and the end of the last one. */
@@ -51,8 +51,8 @@ export class Inbox {
   }
 
   /**
-   * Registers a request. `before`: the end of the peer's previous request; null: no previous request. The caller MUST
-   * call `end` once.
+   * Registers a request. `before`: the end of the peer's previous request; null: the peer has no previous request.
+   * The caller MUST call `end` once.
    */
   #enter({ ledger, peer }: PeeringName): { readonly before: Promise<void> | null; readonly end: () => void } {
     const name = `${ledger} ${peer}`

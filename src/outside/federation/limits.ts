@@ -8,25 +8,29 @@ export const PEER_INVITATION_MS_MAX = 24 * 3_600_000
 export const PEER_CLOCK_WINDOW_MS = 60_000
 export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
 /**
- * Limit of a request that contains its own key and is read before the sender is known. An identity has at most 3 KiB.
+ * Maximum size of a request that contains its own key. Such a request is read before the sender is known. An identity
+ * has at most 3 KiB.
  */
 export const PEER_INTRODUCTION_BYTES_MAX = 8 * 1024
 export const PEER_ROTATIONS_BYTES_MAX = 256 * 1024
-/** Limit of a checkpoint with one signature, that of its log, and a proof of 63 hashes. */
+/** Maximum size of a checkpoint that has only its log's signature, with a proof of 63 hashes. */
 export const PEER_CHECKPOINT_BYTES_MAX = 32 * 1024
 export const PEER_CHECKPOINT_CHARS_MAX = 24 * 1024
-/** Limit of the verifier key by which a peer cosigns. With it, a signature line has at most 512 characters. */
+/**
+ * Maximum length of the verifier key by which a peer cosigns. With a key of this length, a signature line has 512
+ * characters, which is the maximum.
+ */
 export const PEER_WITNESS_KEY_CHARS_MAX = 448
 /** JSON depth at which documents begin in a request of a peer. */
 export const PEER_DOCUMENT_DEPTH = 4
 export const PEER_ENTRIES_PER_REQUEST_MAX = 500
 export const PEER_TYPES_PER_REQUEST_MAX = 64
 /**
- * Limit of key rotations in one request. A peer can learn the current key only if all rotations fit: the newest key
- * signs the request, and the request contains all earlier rotations.
+ * Maximum number of key rotations in one request. A peer can learn the current key only if all rotations fit: the
+ * newest key signs the request, and the request contains all earlier rotations.
  */
 export const PEER_ROTATIONS_PER_REQUEST_MAX = 128
-/** Sustained requests per second of one peering. */
+/** Maximum number of requests per second that one peering may send in the long run. */
 export const PEER_REQUESTS_PER_SECOND = 50
 /**
  * This many entries count as one more request. So a peering may send 5,000 entries a second in the long run, and
@@ -42,40 +46,41 @@ export const PEER_BYTES_PER_TOKEN = 256 * 1024
 
 // Receiving from peers
 /**
- * Requests of peers that a server appends at a time. Each is for another ledger, so that slow requests of one ledger
- * do not delay others. Each takes an append connection; the other connections remain for local writes.
+ * Maximum number of peers' requests that a server appends at the same time. The requests belong to different ledgers,
+ * so that slow requests of one ledger do not delay others. Each request takes an append connection. The other append
+ * connections remain for local writes.
  */
 export const PEER_REQUESTS_AT_ONCE = 2
 /**
- * Waiting requests of all peers. The peers of one ledger together may have half of the slots that other ledgers
- * leave.
+ * Maximum number of waiting requests of all peers. The peers of one ledger together may have half of the slots that
+ * other ledgers leave.
  */
 export const PEER_REQUESTS_WAITING_MAX = 64
 /**
- * Requests of one peering, under way and waiting. An honest sender has PEER_REQUESTS_UNDER_WAY, plus as many again
- * that it has aborted but that still run here.
+ * Maximum number of requests of one peering, under way and waiting. An honest sender has PEER_REQUESTS_UNDER_WAY
+ * requests, and at most as many again that the sender has aborted but that still run here.
  */
 export const PEER_REQUESTS_PER_PEERING_MAX = 4
 /**
- * Attempts at a decision that conflicts with the decisions of other requests. After the last one the peer is told to
- * retry later.
+ * Maximum number of attempts at a decision that conflicts with the decisions of other requests. After the last
+ * attempt the peer gets an answer that tells it to retry later.
  */
 export const PEER_DECISIONS_MAX = 3
 /**
- * Offers of one peer for one record, taken or refused. Each offer is an entry. Offers beyond the limit are refused
- * without an entry.
+ * Maximum number of offers of one peer for one record, taken or refused. Each offer is an entry. Offers beyond the
+ * limit are refused without an entry.
  */
 export const PEER_OFFERS_MAX = 2_500
 export const PEER_FORKS_STORED_MAX = 1_000
 /**
- * Limit of forks that are counted, for one peering or for the metrics. Each count verifies each fork again, in 0.1
- * ms.
+ * Maximum number of forks that are counted, for one peering or for the metrics. Each count verifies each fork again,
+ * which takes 0.1 ms per fork.
  */
 export const PEER_FORKS_COUNTED_MAX = 100
 /**
- * Entries and bytes that a peer may store here in 24 hours, if the ledger sets no other limits. A busy peering sends
- * about 100,000 entries of 3 KB a day. The request limits alone allow 15 MB a second, which is 1.3 TB a day. At that
- * rate a peer uses up this limit of bytes in five minutes.
+ * Maximum numbers of entries and bytes that a peer may store here in 24 hours, if the ledger sets no other limits. A
+ * busy peering sends about 100,000 entries of 3 KB a day. The request limits alone allow 15 MB a second, which is 1.3
+ * TB a day. At that rate a peer uses up this limit of bytes in five minutes.
  */
 export const PEER_ENTRIES_PER_DAY = 1_000_000
 export const PEER_BYTES_PER_DAY = 4 * 1024 ** 3
@@ -91,14 +96,14 @@ export const PEER_FULL_RETRY_MS = 600_000
 export const PEER_ENQUEUE_EVERY_MS = 50
 export const PEER_ENQUEUE_TIME_SHARE_MAX = 0.1
 export const PEER_DRAINS_MAX = 64
-/** Requests under way to one peer at a time: the peer checks one while it appends the other. */
+/** Maximum number of concurrent requests to one peer. While the peer appends one request, it can check the other. */
 export const PEER_REQUESTS_UNDER_WAY = 2
 /**
- * Minimum of entries for a second request beside one under way. Fewer entries wait, because a request costs as much
- * as twenty entries.
+ * Minimum number of entries for a second request while one is under way. Fewer entries wait, because a request costs
+ * as much as twenty entries.
  */
 export const PEER_ENTRIES_OVERLAP_MIN = 100
-/** Limit of jobs that are ready to be taken. */
+/** Maximum number of jobs that are ready to be taken. */
 export const PEER_JOBS_QUEUED_MAX = 64
 /**
  * Length of a lease. It is longer than a request may take, so that no other worker sends the same entries meanwhile.
@@ -110,22 +115,22 @@ export const PEER_LEASE_USE_MS_MAX = 60_000
 export const PEER_LINGER_MS = 1_000
 export const PEER_POLL_MS = 50
 /**
- * Entries that this server puts into a request. With small documents it has less than 512 KiB, which the receiver's
- * event loop parses once and a thread twice. The receiver's transaction is also shorter, and other peers wait less.
+ * Maximum number of entries that this server puts into a request. With small documents the request is then below 512
+ * KiB. The receiver's event loop parses the request once, and a thread parses it twice. A short request also shortens
+ * the receiver's transaction, so other peers wait less.
  */
 export const PEER_ENTRIES_SENT_MAX = 200
 /**
- * Limit of entries that this server puts into a request. With small documents the request is then below 512 KiB. The
- * receiver's event loop parses the request once, and a thread parses it twice. A short request also shortens the
- * receiver's transaction, so other peers wait less.
+ * Maximum number of entries in the range that one read of the chain covers. Many of these entries may not be shared
+ * with the peer.
  */
 export const PEER_RANGE_ENTRIES_MAX = 5_000
 /**
- * Limit of the envelopes, documents and type definitions in a request. It is below the request's limit, because
- * base64 makes 4 bytes of 3 and the request has other members.
+ * Maximum size of the envelopes, documents and type definitions in a request. It is below PEER_REQUEST_BYTES_MAX,
+ * because base64 makes 4 bytes of 3 and the request has other members.
  */
 export const PEER_REQUEST_ENTRY_BYTES_MAX = 2_500_000
-/** The limit of bytes never shrinks below this. A single entry is sent even if it is larger. */
+/** Minimum of the limit of bytes, however often it shrinks. A single entry is sent even if the entry is larger. */
 export const PEER_REQUEST_ENTRY_BYTES_MIN = 1_000
 /**
  * A request that got no answer shrinks the limit to this size: the link may be slow, or a proxy may cut large bodies.
@@ -134,12 +139,12 @@ export const PEER_REQUEST_ENTRY_BYTES_SLOW = 64 * 1024
 /** Time without a refusal after which larger requests are tried again. */
 export const PEER_REQUEST_GROW_AFTER_MS = 600_000
 /**
- * Limit of an answer's length for each entry, in addition to the base. A receipt has 1.5 KiB, and no outcome needs
- * more.
+ * Maximum length of an answer for each entry, in addition to the base. A receipt has 1.5 KiB, and no outcome needs
+ * more than this limit.
  */
 export const PEER_OUTCOME_BYTES_MAX = 8 * 1024
 export const PEER_ANSWER_BYTES_BASE = 64 * 1024
-/** Limit of the length of any other answer. A page of a summary has 140 KiB. */
+/** Maximum length of any other answer. A page of a summary has 140 KiB. */
 export const PEER_PAGE_BYTES_MAX = 256 * 1024
 /** The first and the longest pause after failures. Each pause is twice the previous one. */
 export const PEER_RETRY_MS_MIN = 1_000
@@ -155,7 +160,7 @@ export const PEER_RETRY_AFTER_MS_MAX = 3_600_000
 // Comparison of both sides
 export const PEER_SUMMARY_RECORDS_MAX = 1_000
 export const PEER_SUMMARY_PAGES_MAX = 100
-/** Limit of the differing records that a reconciliation lists. It counts all of them. */
+/** Maximum number of differing records that a reconciliation lists. The reconciliation counts all differing records. */
 export const PEER_DIFFERENCES_SHOWN_MAX = 100
-/** Limit of dead letters, and of open offers, that the metrics count. */
+/** Maximum number of dead letters, and of open offers, that the metrics count. */
 export const PEER_MATTERS_COUNTED_MAX = 10_000

@@ -25,8 +25,8 @@ export type Outgoing = {
   readonly isFull: boolean
   readonly nextSeq: number
   /**
-   * Change of the backlog when the entries are settled: its record, and where the entries that are left begin. null:
-   * no change.
+   * Change of the backlog when the entries are settled: the record of the backlog, and where the remaining entries
+   * begin. null: the backlog does not change.
    */
   readonly backlog: BacklogChange | null
 }

@@ -23,7 +23,7 @@ import type { Refusal } from './request-limits.ts'
 export type PostDeps = {
   readonly connector: Connector
   readonly threads: JsonThreads
-  /** Shares of the memory for answers that are being read, by ledger. */
+  /** Share of each ledger in the memory for answers that are being read. */
   readonly answers: Shares
   readonly signers: Signers
   readonly now: () => number
@@ -63,7 +63,7 @@ type PostedPeer = Pick<
 export type PeerPost = {
   readonly path: string
   readonly body: string
-  /** Limit of the answer's body. A longer answer is discarded. */
+  /** Maximum size of the answer's body. A longer answer is discarded. */
   readonly answerBytesMax: number
 }
 

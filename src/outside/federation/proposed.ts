@@ -49,7 +49,7 @@ export type ProposedEntry = {
   readonly record: { readonly name: string; readonly id: Uuid } | null
   /** Version of the record after the event. */
   readonly version: number | null
-  /** null: no document was sent, or it is erased. */
+  /** null: the peer sent no document, or the document is erased. */
   readonly document: ProposedDocument | null
   readonly documentState: 'none' | 'absent' | 'erased' | 'given'
 }
@@ -220,7 +220,7 @@ export function receivedRow(
   }
 }
 
-/** Type definitions in the request, by digest (hex). */
+/** Type definitions in the request. The key is the definition's digest (hex). */
 export type SentTypes = ReadonlyMap<string, { readonly name: string; readonly canonical: string }>
 
 export async function readTypes(definitions: readonly JsonObject[], slice: Slice): Promise<SentTypes> {

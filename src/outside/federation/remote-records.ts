@@ -305,7 +305,7 @@ function erasureOf(keys: EnvelopeKeys, record: RemoteRecord): ErasureView | null
   }
 }
 
-/** Returns the newest offer of an agent of this ledger; null: none. */
+/** Returns the newest offer of an agent of this ledger; null: no agent of this ledger has made an offer. */
 export function offerOf(row: OfferColumns | { [Name in keyof OfferColumns]: null }): OfferView | null {
   if (row.offerSeq === null) return null
   return {

@@ -5,7 +5,7 @@ export const WEBHOOK_RETRY_DELAYS_MS: readonly number[] = [
   5_000,
   ...[5, 30, 120, 300, 600, 600].map((minutes) => minutes * MINUTE_MS),
 ]
-/** Largest random change of a delay, up or down, as a share of it. */
+/** Maximum random change of a delay, up or down, as a share of the delay. */
 export const WEBHOOK_RETRY_JITTER = 0.1
 export const WEBHOOK_RETRY_AFTER_MS_MAX = 60 * MINUTE_MS
 /**
@@ -24,26 +24,32 @@ export const WEBHOOK_BREAKER_FAILURES = 5
 export const WEBHOOK_BREAKER_REFUSALS = 20
 export const WEBHOOK_BREAKER_PAUSE_MS_MIN = 5_000
 export const WEBHOOK_BREAKER_PAUSE_MS_MAX = 5 * MINUTE_MS
-/** Requests to one endpoint at a time. The number rises by one after each success and is halved after a failure. */
+/**
+ * First and maximum number of concurrent requests to one endpoint. The number rises by one after each success and is
+ * halved after a failure.
+ */
 export const WEBHOOK_REQUESTS_FIRST = 4
 export const WEBHOOK_REQUESTS_PER_ENDPOINT_MAX = 32
-/** Requests of one worker at a time. A request that hangs counts until its deadline. */
+/** Maximum number of concurrent requests of one worker. A request that hangs counts until its deadline. */
 export const WEBHOOK_REQUESTS_MAX = 1_024
 export const WEBHOOK_ENDPOINTS_MAX = 512
-/** Opened secrets in the cache. Those used last stay. */
+/** Maximum number of opened secrets in the cache. The secrets that were used last stay. */
 export const WEBHOOK_SIGNERS_CACHED_MAX = 10_000
-/** Events of one endpoint that are read at once. With documents, of up to 64 KiB each, the limit is lower. */
+/**
+ * Maximum number of events of one endpoint that are read at once. The limit is lower for events with documents,
+ * because a document has up to 64 KiB.
+ */
 export const WEBHOOK_EVENTS_PER_LOAD = 128
 export const WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD = 16
 /** An entry has at most two events, and a read must be able to return both. */
 export const WEBHOOK_EVENTS_PER_LOAD_MIN = 2
 /**
- * Events in memory for all endpoints of a worker, shared equally. An event takes 1 KB, at most 45 KB. An event with
- * documents counts as eight events and takes at most 350 KB.
+ * Maximum number of events in memory for all endpoints of a worker, which share the number equally. An event takes 1
+ * KB, at most 45 KB. An event with documents counts as eight events and takes at most 350 KB.
  */
 export const WEBHOOK_EVENTS_IN_MEMORY = 8_192
 export const WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT = 8
-/** Pending and waiting deliveries of one endpoint. At this number no new delivery is started. */
+/** Maximum number of pending and waiting deliveries of one endpoint. At this number no new delivery is started. */
 export const WEBHOOK_OPEN_MAX = 10_000
 /** Pause of an endpoint that has WEBHOOK_OPEN_MAX open deliveries, or waits for the archive. */
 export const WEBHOOK_PAUSE_MS = 5_000
@@ -54,7 +60,7 @@ export const WEBHOOK_ARCHIVE_PAUSE_MS = MINUTE_MS
 export const WEBHOOK_ATTEMPTS_LOGGED_MAX = 16
 export const WEBHOOK_ENQUEUE_EVERY_MS = 100
 export const WEBHOOK_ENQUEUE_TIME_SHARE_MAX = 0.25
-/** Limit of jobs that are ready to be taken. */
+/** Maximum number of jobs that are ready to be taken. */
 export const WEBHOOK_JOBS_QUEUED_MAX = 512
 /** Length of a lease. After this time another worker takes over an endpoint of a killed worker. */
 export const WEBHOOK_LEASE_MS = 10_000
@@ -71,8 +77,8 @@ export const WEBHOOK_LINGER_MS = 1_000
 /** A lease ends after this time, if another endpoint waits for the slot. */
 export const WEBHOOK_LEASE_USE_MS_MAX = 30_000
 /**
- * A request that takes longer gets a row, so that the cursor can pass it. If its worker is gone, it is sent again
- * after WEBHOOK_STRAGGLER_DUE_MS.
+ * A request that takes longer gets a row, so that the cursor can pass the delivery. If the worker is gone, the
+ * delivery is sent again after WEBHOOK_STRAGGLER_DUE_MS.
  */
 export const WEBHOOK_STRAGGLER_MS = 1_000
 export const WEBHOOK_STRAGGLER_DUE_MS = 30_000
@@ -80,18 +86,18 @@ export const WEBHOOK_STRAGGLER_DUE_MS = 30_000
 export const WEBHOOK_STOP_MS_MAX = 5_000
 
 // Webhooks: requests of tenants
-/** Names of events or types in the filter of one endpoint. */
+/** Maximum number of names of events or types in the filter of one endpoint. */
 export const WEBHOOK_NAMES_MAX = 32
 export const WEBHOOK_OVERLAP_SECONDS_DEFAULT = 86_400
 export const WEBHOOK_OVERLAP_SECONDS_MAX = 7 * 86_400
-/** Limit of the deliveries that are counted for the metrics, over all endpoints, for each state. */
+/** Maximum number of deliveries that are counted for the metrics, over all endpoints, for each state. */
 export const WEBHOOK_DELIVERIES_COUNTED_MAX = 10_000
 
 // Webhooks: stored deliveries
 export const WEBHOOK_UPKEEP_EVERY_MS = 10_000
 export const WEBHOOK_UPKEEP_TIME_SHARE_MAX = 0.1
 export const WEBHOOK_UPKEEP_ENDPOINTS = 50
-/** Limits of rows in one statement, and of statements in a row for one endpoint. */
+/** Maximum number of rows in one statement, and of statements in a row for one endpoint. */
 export const WEBHOOK_UPKEEP_ROWS = 5_000
 export const WEBHOOK_UPKEEP_DELETIONS_MAX = 20
 export const WEBHOOK_DELIVERED_RETENTION_DAYS = 7

@@ -134,7 +134,7 @@ export class DeliveryLoader {
     return this.#endpoint.include.includes('documents')
   }
 
-  /** Returns documents by seq, as JSON. Empty if the endpoint does not include documents. */
+  /** Returns documents as JSON. The key is the seq. The map is empty if the endpoint does not include documents. */
   async #documents(events: readonly LedgerEvent[]): Promise<ReadonlyMap<number, string>> {
     if (!this.#wantsDocuments) return new Map()
     const seqs = [...new Set(events.filter(({ envelope }) => envelope !== null).map(({ seq }) => seq))]

@@ -21,7 +21,7 @@ export type Outcome = 'delivered' | 'dead' | 'retry' | 'held'
 
 export type Write<Content, Result> = {
   readonly task: Task<Content>
-  /** null: the delivery is still under way, and is only written so that the cursor can pass it. */
+  /** null: the delivery is still under way. Its row is written only so that the cursor can pass the delivery. */
   readonly outcome: Outcome | null
   readonly result: Result | null
   /** True if the delivery already had a row. */

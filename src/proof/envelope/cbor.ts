@@ -139,7 +139,8 @@ class Reader {
 
   #map(length: number | bigint | null, level: number): Map<unknown, unknown> {
     const map = new Map<unknown, unknown>()
-    // Labels are compared as hex, because a Map takes two Uint8Arrays with equal bytes for different keys.
+    // The set contains each label as hex. A Map could not find equal labels, because two Uint8Arrays with equal bytes
+    // are different keys of a Map.
     const labels = new Set<string>()
     let last = ''
     for (let i = 0; this.#goesOn(i, length); i++) {

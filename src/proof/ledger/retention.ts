@@ -40,7 +40,7 @@ export class LedgerRetention {
     }
   }
 
-  /** Throws if the named entry set no hold of that case, or if its hold was already lifted. */
+  /** Throws if the named entry did not set a hold of that case, or if the hold was already lifted. */
   liftHold(predicate: JsonObject): void {
     const seq = predicate['seq'] as number
     const hold = this.#holds.get(seq)

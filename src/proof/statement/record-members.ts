@@ -1,15 +1,16 @@
 import { formatId, parseId, type Uuid } from '../ids.ts'
 
 /*
- * Optional signed members of a record. Each is defined only here. Statements, batch items, rows, chunks, keys,
- * filters, answers, audits, restores and request bodies are generated from this table. Only the second verifier and
- * the pages on formats list members by hand, because these lists are promises to readers.
+ * Table of the optional signed members of a record. It is the only definition of these members. Statements, batch
+ * items, rows, chunks, keys, filters, answers, audits, restores and request bodies are generated from this table.
+ * Only the second verifier and the pages on formats list the members by hand, because those two lists are promises to
+ * readers.
  *
- * A new member needs no SQL and no flag: without `stored` it is stored as signed, in `otherMembers`. CONTRIBUTING.md
- * has the steps.
+ * A new member needs no SQL and no flag. A member without `stored` is stored as signed, in `otherMembers`.
+ * CONTRIBUTING.md has the steps.
  */
 
-/** Types of stored values, by their kind of storage. */
+/** TypeScript types of stored values. The name is the kind of storage. */
 type Stored = { agent: Uuid; record: Uuid; time: number; trace: string }
 
 type Column = {

@@ -132,11 +132,15 @@ function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
   if (needed === null) return
   const evidence = `the evidence of ${formatId('cmp', subjectId)}, offered by entry ${seq},`
   if (needed === 'by the decision') {
-    throw new ApiError('offer_pending', `${evidence} is needed until its home has decided`, {
-      retryable: true,
-      retryAfterMs: 1_000,
-      members: { seq },
-    })
+    throw new ApiError(
+      'offer_pending',
+      `${evidence} is needed until the ledger that owns the record has decided`,
+      {
+        retryable: true,
+        retryAfterMs: 1_000,
+        members: { seq },
+      },
+    )
   }
   throw new ApiError('not_home', `${evidence} is in its home's chain too: have it erased there first`)
 }

@@ -161,7 +161,10 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
       `the evidence has ${bytes} bytes; at most ${DOCUMENT_BYTES_MAX} are allowed`,
     )
   if (isDigestsOnly(row.share) && isWeakSalt(salt))
-    throw new ApiError('weak_salt', 'peers see the digest of the evidence, and its salt can be guessed')
+    throw new ApiError(
+      'weak_salt',
+      'peers see the digest of the evidence, and the salt of the evidence can be guessed',
+    )
   offer.requireEvidence()
   const subjectId = parseId('cmp', completion.id)
   // The peer chose the id. If two completions had the same id, the ledger's export could not be verified.

@@ -81,7 +81,7 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
 function refuseUnshareable({ gate, recordId }: RecordRowRead, record: string): void {
   if (gate !== null) return
   const what = isOfBatch(recordId) ? 'is an item of a batch' : 'was notarized'
-  throw new ApiError('not_shareable', `${record} ${what}: show the peer its proof instead`)
+  throw new ApiError('not_shareable', `${record} ${what}: show the peer the record's proof instead`)
 }
 
 function refuseShared(shared: readonly ShareColumn[], request: ShareRequest): void {

@@ -85,7 +85,7 @@ export function traceGroup(traceId: string): string {
   return toHex(chunkKey.member('traceparent', traceId))
 }
 
-/** Returns the key of a reference in batch_keys, in hex. */
+/** Returns the search key of a reference (table batch_keys), in hex. */
 export function referenceGroup(reference: string): string {
   return toHex(chunkKey.reference(reference))
 }

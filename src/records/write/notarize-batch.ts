@@ -35,13 +35,13 @@ export type BatchDeps = WriteDeps & {
 type BatchResult = { readonly batch: string | null; readonly seq: number }
 
 /**
- * Returns a size of the ledger at which none of the batch's spans and logs existed. It is called each time the batch
- * is signed.
+ * Returns a ledger size at which none of the batch's spans and logs existed. The function is called each time the
+ * batch is signed.
  */
 type UnseenBefore = () => Promise<number>
 
 /**
- * Notarizes many records, all or none: one entry, with one signature over the Merkle root of the items
+ * Notarizes many records in one entry, all or none. The entry has one signature over the Merkle root of the items
  * (docs/formats/chain-and-checkpoints.md). Returns when the entry is committed.
  */
 export async function notarizeBatch(

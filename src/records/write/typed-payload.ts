@@ -108,7 +108,7 @@ export function verifyEvidence(
   return verifyDocument(deps, ledger, { type, code: 'evidence_invalid', schema: type.evidence }, evidence)
 }
 
-/** `value`: is read only if there is a schema, because reading it may parse a large document. */
+/** A document. `value` must be read only if there is a schema, because reading `value` may parse a large document. */
 type Document = { readonly value: unknown; readonly canonical: string }
 type JsonDocument = Document & { readonly value: JsonValue }
 type Expected = {

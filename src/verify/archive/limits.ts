@@ -44,13 +44,16 @@ export const ARCHIVE_BUNDLE_BYTES_MAX = 256 * (2 + 32_768)
 export const ARCHIVE_CACHE_BYTES_MAX = 64 * 1024 * 1024
 /** Time limit of reads by workers and commands, which no client waits for. */
 export const ARCHIVE_UNHURRIED_MS_MAX = 120_000
-/** Concurrent fetches of pieces and bundles. */
+/** Maximum number of concurrent fetches of pieces and bundles. */
 export const ARCHIVE_PIECES_AT_ONCE = 4
-/** Concurrent fetches of one ledger. It is one less than all, so that one slot stays free for other ledgers. */
+/**
+ * Maximum number of concurrent fetches of one ledger. The number is less than ARCHIVE_PIECES_AT_ONCE, so that one
+ * slot stays free for other ledgers.
+ */
 export const ARCHIVE_PIECES_OF_LEDGER_AT_ONCE = 3
 /**
- * Fetches that may wait for a slot. Beyond this number reads are refused, except for a ledger that has less than an
- * equal share.
+ * Maximum number of fetches that wait for a slot. Further reads are refused, unless their ledger has less than an
+ * equal share of the fetches.
  */
 export const ARCHIVE_PIECES_WAITING_MAX = 64
 /**

@@ -311,8 +311,8 @@ function changeWhole(root: Tree, random: Random): string {
 }
 
 /**
- * Mutates one line of the text as JSON, or the text as text or bytes. `other`: a text of the same kind, from which a
- * range may be copied.
+ * Mutates a text in one of three ways: one line as JSON, the whole as text, or the whole as bytes. `other`: a text of
+ * the same kind, from which values or bytes may be copied.
  */
 export function mutateText(text: string, random: Random, other: string): string {
   const kind = random()

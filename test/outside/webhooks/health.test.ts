@@ -11,8 +11,8 @@ const NEW: KnownHealth = { failures: 0, failingSinceMs: null, failingDays: 0, la
 const REFUSED = { isDown: false, isGone: false, waitMs: 0 }
 
 /**
- * Fails attempts at these times. Each attempt has a new object, as after a restart. Returns the health after the last
- * attempt.
+ * Fails one attempt at each of these times. Each attempt uses a new EndpointHealth, as after a restart of the worker.
+ * Returns the endpoint's health after the last attempt.
  */
 function failAt(timesMs: readonly number[], failure = REFUSED) {
   let known = NEW

@@ -211,7 +211,7 @@ test('refuses a state that the entry did not lead to, and a record from before i
   refuses('record_contradicts_proof', () => verify(shown(3, 'VERIFIED', all), chain, submitted))
   refuses('record_contradicts_proof', () => verify(records.activated, chain, submitted))
   refuses('record_contradicts_proof', () => verify({ ...records.submitted, version: '3' }, chain, submitted))
-  // ACCEPTED is final, so a later version cannot explain another state.
+  // ACCEPTED is final. So a record with a later version and another state contradicts the chain.
   refuses('record_contradicts_proof', () => verify(shown(7, 'REJECTED', all), chain, overturned))
 })
 

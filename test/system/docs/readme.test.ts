@@ -10,7 +10,10 @@ import { freePort, PROJECT_DIR, startAllInOne } from '../deployment/installation
 import { shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)
-/** Maximum time from `npm start` to the last line. A newcomer reads in between. */
+/**
+ * Maximum time from `npm start` to the last line of the tour. A newcomer also needs time to read between the
+ * commands.
+ */
 const NEWCOMER_MS_MAX = 10 * 60_000
 
 test('a newcomer who pastes the README and the tour block by block gets from npm start to a verified record', async (t) => {

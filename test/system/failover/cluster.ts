@@ -33,9 +33,9 @@ export function whyNoCluster(): string | null {
 }
 
 /**
- * Three Postgres 15 under Patroni, one etcd, and HAProxy, which routes to Patroni's primary. Members reach each other
- * and etcd through proxies, so that a member can be cut off. HAProxy reaches the members directly, as through another
- * network.
+ * Three servers of Postgres 15 under Patroni, one etcd, and HAProxy. HAProxy routes connections to Patroni's primary.
+ * Members reach each other and etcd through proxies, so that a test can cut off a member. HAProxy reaches the members
+ * without these proxies, as if it were in another network.
  */
 export class Cluster {
   readonly members: readonly Member[]

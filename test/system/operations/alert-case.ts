@@ -8,7 +8,10 @@ export type AlertCase = {
    * `without`.
    */
   readonly series: Series
-  /** True: the case uses no other series, because evaluating days of them takes long. */
+  /**
+   * True: the case does not use the series of a healthy installation, because evaluating days of those series takes
+   * long.
+   */
   readonly isAlone?: boolean
   readonly without?: readonly string[]
   readonly atMinute: number

@@ -24,7 +24,7 @@ export type Situation = {
   readonly counted?: number
   /** Returns true if the scrape of this minute fails. `held`: the alert's `for` in minutes. */
   readonly isMissed: (minute: number, onset: number, held: number) => boolean
-  /** Minutes by which the gap shortens the alert's time. */
+  /** Number of minutes by which a gap in the scrapes may delay the alert. Default: 0. */
   readonly gap?: number
 }
 

@@ -21,8 +21,8 @@ export function makeArchive(dir: string): Record<string, string> {
 }
 
 /**
- * Returns the settings with which a server that starts on a base backup recovers from an archive. `until`: the time
- * to which it recovers; null: to the end.
+ * Returns settings for a server that starts on a base backup and recovers from an archive. `until`: the time at which
+ * the recovery ends; null: the recovery ends where the archive ends.
  */
 export function recoverySettings(archive: string, until: Date | null): Record<string, string> {
   return {

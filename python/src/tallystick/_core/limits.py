@@ -47,7 +47,7 @@ BUNDLE_PROOFS_PER_KEY_MAX: Final = 128
 BUNDLE_SIGNING_KEYS_MAX: Final = 65_536
 """Most keys of agents in one bundle. Each agent has at most 256."""
 BUNDLE_REQUESTS_MAX: Final = 2
-"""Entries of a bundle that are requested at a time, beside the stream of a range.
+"""Maximum number of entries of a bundle that are requested at the same time, in addition to the stream of a range.
 
-A server allows a ledger four such reads at once and answers further ones 503.
+A server allows a ledger four such reads at once. Further reads are answered 503.
 """

@@ -361,7 +361,10 @@ def _duration_ms(span: Span[Any]) -> float | None:
 
 
 def _traceparent_of(trace_id: str) -> str | None:
-    """Returns a traceparent with the trace's id, which finds all of its records (`GET /v1/records?traceId=`)."""
+    """Returns a traceparent that contains the trace's id. None: no valid traceparent contains this id.
+
+    With the id, `GET /v1/records?traceId=` finds all records of the trace.
+    """
     found = _TRACE_ID.match(trace_id)
     if found is None or found[1][16:] == '0' * 16:
         return None

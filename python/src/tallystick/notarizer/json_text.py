@@ -44,7 +44,10 @@ class _OtherClass(Exception):
 
 
 class _Lossy(Exception):
-    """A value that JSON would lose. Its path is collected on the way up."""
+    """Error for a value that JSON cannot represent without a loss.
+
+    `path` leads to the value. Each enclosing object or array adds its own step at the front.
+    """
 
     def __init__(self, what: str) -> None:
         super().__init__(what)

@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         return _complain(str(error), EXIT_FILE)
     except Exception as error:
-        # Not a verdict: a file that triggers a bug here must pass neither for intact nor for damaged.
+        # A bug gives no verdict. If a file triggers a bug in this program, the file must be reported neither as
+        # intact nor as damaged.
         return _complain(f'an error in this program: {error!r}', EXIT_BUG)
 
 

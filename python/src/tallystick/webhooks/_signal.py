@@ -117,7 +117,10 @@ class _Found:
 
 
 def _parts_of(event: object) -> tuple[Mapping[str, Any], object]:
-    """Returns the data, and the timestamp if the whole event was given. The sender controls all of it."""
+    """Returns the data of an event and its timestamp. None: only the data were given.
+
+    The sender of the event controls everything in the data and the timestamp.
+    """
     value = event.event if isinstance(event, VerifiedWebhook) else event
     told = value.to_dict() if isinstance(value, DeliveredSignalEvent | SignalEvent | SignalEventData) else value
     if not isinstance(told, Mapping):
