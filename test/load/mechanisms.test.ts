@@ -36,7 +36,7 @@ const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
  * size, waiting and so on.
  */
 const BY_OWNER =
-  /^ {2}(?:readonly )?#\w+ = new Map<(?:string|Uuid),\s*(?:number>|[^\n]*\[\]>|\{[^\n]*\b(?:count|size|waiting|atWork)\b|Share>|Account>|HeldOfLedger|Map<string, Bucket>)/m
+  /^ {2}(?:readonly )?#\w+ = new Map<(?:string|Uuid),\s*(?:number>|[^\n]*\[\]>|\{[^\n]*\b(?:count|size|waiting|atWork)\b|LedgerGenerations>|Account>|LedgerCache<|Map<string, Bucket>)/m
 const MECHANISM = /new (Shares|Counts|FairQueue|Slots|RequestSlots)\b/g
 
 test('shares and queues by owner are made of those of src/load', (t) => {

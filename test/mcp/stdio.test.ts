@@ -138,6 +138,6 @@ test('says at once what cannot work, and lists every tool where the key is not t
   const { stdin, stderr, ended, answers } = startMcp(['--api-key', own])
   stdin.end('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
   assert.equal(await ended, 0)
-  assert.match(stderr.text(), /^tallystick: every tool is listed, .* 403 forbidden/)
+  assert.match(stderr.text(), /^tallystick: all tools are listed, .* 403 forbidden/)
   assert.equal(answers().at(-1).result.tools.length, 11)
 })

@@ -129,8 +129,8 @@ test(
     const positionOf = async () =>
       Number((await app.sql('select size from tallystick.archives'))[0]?.['size'] ?? 0)
     const faulty: readonly [HttpFault, string, RegExp, RegExp][] = [
-      ['lose', 'PUT', /tile\/0\//, /was written, and is not there/],
-      ['lose', 'PUT', /seals\//, /was written, and is not there/],
+      ['lose', 'PUT', /tile\/0\//, /was written, and is missing/],
+      ['lose', 'PUT', /seals\//, /was written, and is missing/],
       ['change', 'GET', /lines\//, /reads back differently|differs from/],
       ['change', 'GET', /tile\/entries\//, /reads back differently|differs from/],
       ['refuse', 'PUT', /documents\//, /503|Unknown/],
