@@ -75,7 +75,10 @@ def test_a_key_that_cannot_be_sent_is_told_where_and_is_not_shown(key: str) -> N
     [
         (lambda: Tallystick(api_key='k', http_client=httpx2.AsyncClient()), r'httpx2\.Client, not a AsyncClient'),
         (lambda: AsyncTallystick(api_key='k', http_client=httpx2.Client()), r'httpx2\.AsyncClient, not a Client'),
-        *[(lambda url=url: Tallystick(api_key='k', base_url=url), 'is not a URL') for url in ('http://[::1', 'http://a:b', 'http://exa mple')],
+        *[
+            (lambda url=url: Tallystick(api_key='k', base_url=url), 'is not a URL')
+            for url in ('http://[::1', 'http://a:b', 'http://exa mple')
+        ],
     ],
 )
 def test_a_wrong_set_up_is_a_usage_error_when_the_client_is_made(make: Any, says: str) -> None:
