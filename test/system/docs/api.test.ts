@@ -19,7 +19,7 @@ test('the limits on the page are the limits in the code', () => {
     `| Nesting | ${limits.JSON_DEPTH_MAX} levels |`,
     `| Records in a batch | ${limits.BATCH_ITEMS_MAX.toLocaleString('en')} |`,
     `| Depth of a tree of records | ${limits.PARENT_DEPTH_MAX} |`,
-    `| Revisions of a gated record (\`maxRevisions\`) | ${limits.GATED_REVISIONS_MAX}; ${limits.GATED_REVISIONS_DEFAULT} where it is not given |`,
+    `| Revisions of a gated record (\`maxRevisions\`) | ${limits.GATED_REVISIONS_MAX}; by default ${limits.GATED_REVISIONS_DEFAULT} |`,
     `| Tolerances of a gated record, in canonical form | ${kib(limits.TOLERANCES_BYTES_MAX)} |`,
     `| Reason, in characters | ${limits.REASON_CHARS_MAX.toLocaleString('en')} |`,
   ]) {

@@ -94,7 +94,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: 'src/proof/json/jcs.ts',
-    from: "if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'half of a surrogate pair')",
+    from: "if (!text.isWellFormed()) throw new ProofError('json_surrogate', 'a lone surrogate')",
     to: '',
     breaks: 'text with half of a surrogate pair has no canonical form',
   },
@@ -154,8 +154,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: 'src/proof/ledger/offers.ts',
-    from: "if (offer === null) throw new ProofError('offer_answered_twice'",
-    to: "if (offer === undefined) throw new ProofError('offer_answered_twice'",
+    from: "    if (offer === null)\n      throw new ProofError('offer_answered_twice'",
+    to: "    if (offer === undefined)\n      throw new ProofError('offer_answered_twice'",
     breaks: 'an offer is answered once',
   },
   {
@@ -244,7 +244,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: 'src/outside/connector/connector.ts',
-    from: "const stale = error instanceof OutboundError && error.code === 'reset' && !exchange.begun",
+    from: "const stale = error instanceof OutboundError && error.code === 'reset' && !exchange.hasAnswerBegun",
     to: "const stale = error instanceof OutboundError && error.code === 'reset'",
     breaks: 'a delivery whose answer began is not sent again at once',
   },
