@@ -199,7 +199,7 @@ def test_refuses_a_range_that_is_none_and_a_record_of_somebody_else(flavour: str
     with pytest.raises(UsageError, match='a filter needs'):
         make(flavour, URL, filled.key, ('filter', (0, 1), {}))
     for asked in (('range', (start + 1, size - 1), {}), ('filter', (0, start), {'type': 'generic/1'})):
-        with pytest.raises(UsageError, match=r'begin with|end with'):
+        with pytest.raises(UsageError, match=r'start with|end with'):
             make(flavour, URL, filled.key, asked)
     with pytest.raises(TallystickError):
         make(flavour, URL, filled.key, ('range', (0, size + 5), {'size': size}))
