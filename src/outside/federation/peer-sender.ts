@@ -243,7 +243,14 @@ class PeerSender {
     if (peer.knownKid !== peer.envelopeKid) return this.#sendRotations(peer)
     if (peer.summaryDue) return this.#compare(post)
     if (peer.backlog === null && peer.nextSeq >= peer.size) return false
-    return this.#send(peer, (await this.#readShare(peer)) ?? (await this.#readNext(peer)))
+    if (peer.backlog !== null && !this.#shared.has(peer.backlog.recordId)) {
+      const share = await readLaterShare(this.#deps.pool, peer, peer.backlog, this.#limits.max)
+      if (share !== null) await this.#send(peer, share)
+      // Only now: a share that failed is sent again before the backlog.
+      this.#shared.add(peer.backlog.recordId)
+      if (share !== null) return true
+    }
+    return this.#send(peer, await this.#readNext(peer))
   }
 
   async #readNext(peer: DrainedPeer): Promise<Outgoing> {
@@ -251,16 +258,6 @@ class PeerSender {
     const { recordId } = outgoing.entries.find(({ kind }) => kind === 'record-shared') ?? {}
     if (recordId) this.#shared.add(recordId)
     return outgoing
-  }
-
-  /**
-   * Returns the entry that shared the backlog's record, which must be sent first. It is sent once in a lease for each
-   * record. null: nothing must be sent first.
-   */
-  async #readShare(peer: DrainedPeer): Promise<Outgoing | null> {
-    if (peer.backlog === null || this.#shared.has(peer.backlog.recordId)) return null
-    this.#shared.add(peer.backlog.recordId)
-    return readLaterShare(this.#deps.pool, peer, peer.backlog, this.#limits.max)
   }
 
   /**
