@@ -84,9 +84,9 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
 }
 
 /**
- * Returns the stored address, for a key from elsewhere. Throws UsageError if a file in a project folder names another
- * machine: otherwise, whoever unpacks an archive and enters its folder would send the key to the author of the
- * archive.
+ * Returns the stored address for an API key that was given by an option or a variable. Throws UsageError if the address
+ * is from a file in a project folder and names another machine: otherwise, whoever unpacks an archive and enters its
+ * folder would send the key to the author of the archive.
  */
 function urlFor({ url, file }: StoredCredentials): string {
   const parsed = parseUrl(url)

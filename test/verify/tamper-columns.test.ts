@@ -10,10 +10,11 @@ import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { addSigningKey, signedRecord, signingOf } from '../helpers/agent-signer.ts'
-import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
+import { expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { openTestPool } from '../helpers/connect.ts'
 import { TEST_MASTER_KEY } from '../helpers/database.ts'
 import { fullItem, fullRecord } from '../helpers/every-member.ts'
+import { closeAndReopen } from '../helpers/full-ledger.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 import { addStatement } from '../helpers/signed-statements.ts'
@@ -365,20 +366,6 @@ async function replaceMasterKey(app: TestApp): Promise<void> {
   await app.sql(`insert into tallystick.master_key_changes
     (previous_id, current_id, server_keys, webhook_secrets, api_key_secrets, refused)
     values ('\\x0000000000000001', '\\x0000000000000002', 2, 0, 1, 0)`)
-}
-
-/** Closes the ledger as after a restore from an older backup, and reopens it as the operator. */
-async function closeAndReopen(app: TestApp): Promise<void> {
-  const chain = Buffer.alloc(32, 1)
-  await app.sql(
-    `select tallystick.close_restored_ledgers(array(select ledger_id from tallystick.ledgers), array[1000], $1, array[0])`,
-    [[chain]],
-  )
-  const response = await app.send('POST', `/v1/ledgers/${app.ledger.ledger.id}/restore`, {
-    key: OPERATOR_KEY,
-    body: { known: { size: 1000, chain: chain.toString('hex') } },
-  })
-  assert.equal(response.statusCode, 200, response.body)
 }
 
 /** Erases two payloads, one of which the worker also removes. */

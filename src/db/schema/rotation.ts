@@ -45,7 +45,7 @@ export async function startRotation(
   })
 }
 
-/** The earliest time stays, and a later run never removes it. */
+/** Marks the current envelope keys as compromised since `at`. An earlier time in the database is kept. */
 async function markCompromised(client: pg.ClientBase, at: Date): Promise<void> {
   await client.query(
     `update tallystick.server_keys set compromised_at = least(compromised_at, $1)
