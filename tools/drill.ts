@@ -65,6 +65,7 @@ export const DRILLS: NamedScripts = {
     scripts: [['test/system/mutations/run.ts']],
     words: [
       ['--only TEXT', 'only lines whose file or promise has this text'],
+      ['--from N', 'starts with mutation N of the list'],
       ['--whole', 'all of npm test at once, instead of the nearest tests first'],
     ],
   },

@@ -1,11 +1,12 @@
 /*
- * npm run drill -- mutations [--only TEXT] [--whole]
+ * npm run drill -- mutations [--only TEXT] [--from N] [--whole]
  *
  * Breaks one line after another in a copy of the project, and runs the tests that are nearest to the line's file by
  * imports. If these pass, all of `npm test` runs. Prints the test that noticed each mutation. Exits with 1 if a
  * mutation was not noticed.
  *
  * - --only: only mutations whose file or promise contains the text.
+ * - --from: starts with mutation N of the list, for a run that was interrupted.
  * - --whole: runs all of `npm test` at once.
  *
  * The tests must pass without a mutation, because every failure counts as noticed.
@@ -24,8 +25,12 @@ const ROOT = resolve(import.meta.dirname, '..', '..', '..')
 const NEAREST_MAX = 24
 const RUN_MS_MAX = 20 * 60_000
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, whole: { type: 'boolean' } } })
-const chosen = MUTATIONS.filter(({ file, breaks }) => `${file} ${breaks}`.includes(values.only ?? ''))
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, from: { type: 'string', default: '1' }, whole: { type: 'boolean' } },
+})
+const chosen = MUTATIONS.slice(Number(values.from) - 1).filter(({ file, breaks }) =>
+  `${file} ${breaks}`.includes(values.only ?? ''),
+)
 const copy = copyProject()
 let survived = 0
 for (const [i, mutation] of chosen.entries()) {
