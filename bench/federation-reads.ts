@@ -14,8 +14,8 @@ export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 export type Received = { readonly remoteSeq: number; readonly leaf: string; readonly lagMs: number }
 
 /**
- * Lists the entries that the receiver has received. `from`: the receiver's seq at which the list begins. Throws if
- * the sender's chain lacks a received entry.
+ * Lists the entries that the receiver has received. `from`: the receiver's seq at which the list begins. Throws if a
+ * received entry is not in the sender's chain.
  */
 export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 0): Promise<Received[]> {
   const received = await query<{ remoteSeq: number; leaf: string; ms: number }>(
@@ -62,7 +62,7 @@ export async function countOffers(
   return row!
 }
 
-/** Counts rows that must not exist. */
+/** Counts rows that exist only after a fault: dead letters and forks. */
 export async function countFaults(
   side: LedgerIn,
 ): Promise<{ readonly deadLetters: number; readonly forks: number }> {

@@ -4,7 +4,10 @@ import type { Phase } from './phase.ts'
 import type { System } from './system.ts'
 
 export type LifecycleAudit = {
-  /** Records that a client saw accepted, and records that it gave up. A record that was given up may have any state. */
+  /**
+   * Number of records that a client saw accepted. `abandoned`: number of records that a client gave up; such a record
+   * may have any state.
+   */
   readonly complete: number
   readonly abandoned: number
   readonly states: Readonly<Record<string, number>>

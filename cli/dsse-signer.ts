@@ -4,8 +4,8 @@ import { PEM_BYTES_MAX, readText } from '../src/verify/read-text.ts'
 import { UsageError } from './run.ts'
 
 /**
- * Returns a DSSE signer with the user's private key from a PEM file, Ed25519 or P-256. Throws UsageError for any
- * other key. The default `keyid` is the one of securesystemslib, by which in-toto finds keys.
+ * Returns a DSSE signer with the user's private key from a PEM file, Ed25519 or P-256. Throws UsageError for any other
+ * key. The default `keyid` is that of securesystemslib, because in-toto finds keys by it.
  */
 export async function readDsseSigner(path: string, keyid: string | undefined): Promise<DsseSigner> {
   const key = parsePrivateKey(await readText(path, PEM_BYTES_MAX), path)

@@ -22,9 +22,9 @@ const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]+=*$/
 const WEBHOOK_PUBLIC_KEY = /^whpk_[A-Za-z0-9+/]+=*$/
 
 /**
- * Prints a key with its secret. The secret is shown only this once. Throws InputError unless the secret has its usual
- * form: it is written into files that a shell reads, and a hostile server could otherwise choose what the shell
- * executes.
+ * Prints a key with its secret. The secret is shown only this once. Throws InputError if the secret does not have its
+ * usual form. The secret is written into files that a shell reads, and a hostile server could otherwise choose what the
+ * shell executes.
  */
 export async function printSecret(made: KeyWithSecret, values: Values, io: Io): Promise<ExitCode> {
   requireSecret(made.key, SECRET, 'no secret of an API key')

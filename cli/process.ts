@@ -6,7 +6,7 @@ import { main } from './main.ts'
 
 /** Runs `tallystick ARGS…` as this process, with its streams and exit code. */
 export async function runAsProcess(args: readonly string[]): Promise<void> {
-  // The reader closed the output (`| head`), so there is nothing left to do.
+  // The reader closed the output (`| head`), so the program can end.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE')
       process.stderr.write(`tallystick: the output cannot be written (${error.code})\n`)

@@ -65,7 +65,7 @@ create index api_key_secrets_by_key on api_key_secrets (ledger_id, key_id);
 
 create table types (
   ledger_id uuid not null references ledgers,
-  name text collate "C" not null check (length(name) <= 80),      -- name with version: name/version
+  name text collate "C" not null check (length(name) <= 80),      -- name with version, such as name/version
   gated boolean not null,
   definition bytea not null check (length(definition) <= 65536),  -- canonical JSON (JCS)
   digest bytea not null check (length(digest) = 32),

@@ -20,7 +20,10 @@ const installed = Object.entries<Package>(JSON.parse(read('package-lock.json')).
   ([path, { link }]) => path.startsWith('node_modules/') && !link,
 )
 
-/** The linter's binaries for platforms without CI. The registry that made the lockfile lacks them. */
+/**
+ * Matches the linter's packages for platforms on which CI does not run. The registry that made the lockfile lacks these
+ * packages.
+ */
 const LINTER =
   /^node_modules\/@biomejs\/cli-(android-(arm64|x64)|darwin-(arm64|x64)|linux-(arm64|x64)-musl|win32-(arm64|x64))$/
 
@@ -54,7 +57,7 @@ test('no package gets to run a script when it is installed, and what the server 
   assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
   const { scripts, allowScripts } = JSON.parse(read('package.json'))
   assert.equal(allowScripts, undefined)
-  // `ignore-scripts` also skips these scripts of our own, so we must not have any.
+  // The setting `ignore-scripts` would also skip these scripts of our own, so the project must not have any.
   assert.deepEqual(
     Object.keys(scripts).filter((name) => /^(pre|post)|^install$/.test(name)),
     [],

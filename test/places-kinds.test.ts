@@ -6,15 +6,15 @@ import { test } from 'node:test'
 import { ENTRY_KINDS } from '../src/proof/statement/kinds.ts'
 
 /*
- * Limits the number of handwritten files that list kinds of entries, because a new kind must be added to each of
- * them. Files that must stay handwritten do not count.
+ * Limits the number of handwritten files that list kinds of entries, because a new kind must be added to each of these
+ * files. Files that must stay handwritten do not count.
  */
 
 const ROOT = resolve(import.meta.dirname, '..')
 const KINDS = Object.keys(ENTRY_KINDS)
 /**
- * A file that names this many kinds lists all of them. A file that names fewer, but at least FAMILY, lists the kinds
- * that have rows, or one family.
+ * A file that names this many kinds lists all kinds. A file that names fewer kinds, but at least FAMILY, lists the
+ * kinds that have rows, or the kinds of one family.
  */
 const LIST = KINDS.length / 2
 const FAMILY = 10

@@ -4,7 +4,7 @@ import { type Family, listPlaces } from './helpers/places.ts'
 
 /*
  * Limits the number of handwritten files to which a new fact of a family must be added. Files that must stay
- * handwritten do not count. Each family has a section here: its facts, the table of all of them, and the maximum
+ * handwritten do not count. Each family has a section here: its facts, the table of all its facts, and the maximum
  * number of files.
  */
 

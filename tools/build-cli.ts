@@ -11,8 +11,8 @@ import {
 } from './bundle.ts'
 
 /**
- * Packages that are not bundled, because they are loaded on demand: a native module, and packages that only `verify
- * --database` and archives in buckets need.
+ * Packages that are not bundled, because they are loaded only when they are needed. One is a native module. The others
+ * are needed only by `verify --database` and for archives in buckets.
  */
 const EXTERNAL = ['pg', 'sodium-native', '@aws-sdk/client-s3']
 /** Optional packages. Without them the command line verifies with node:crypto and cannot read buckets. */
@@ -43,7 +43,7 @@ export type PackedCli = CliManifest & {
 
 /**
  * Builds the package `tallystick` in one folder: a chunk for each command, `hook` as a separate file, and the
- * verification thread, which src/verify/entry-pool.ts finds in its own folder.
+ * verification thread. src/verify/entry-pool.ts looks for the thread in its own folder.
  *
  * Returns the package's manifest. The manifest in cli/ does not fit, because in this repository the command is
  * TypeScript source and uses the server's packages.

@@ -1,5 +1,5 @@
 /*
- * npm run drill -- NAME [ARGUMENTS…]: runs a test that is too large or too slow for `npm test`, or needs other
+ * npm run drill -- NAME [ARGUMENTS…]: runs a test that is too large or too slow for `npm test`, or that needs other
  * programs. Without a name it lists the tests.
  */
 import { type NamedScripts, runNamed } from './named-scripts.ts'

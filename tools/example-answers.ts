@@ -1,8 +1,8 @@
 /*
  * node tools/run.mjs tools/example-answers.ts
  *
- * Writes the example answers of /openapi.json, from a temporary ledger. Run it when members of answers change; a test
- * checks each example against its schema. Ids, times and signatures differ from run to run.
+ * Writes the example answers of /openapi.json, from a temporary ledger. Run this script when members of answers change.
+ * A test checks each example against its schema. Ids, times and signatures differ from run to run.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -54,7 +54,6 @@ async function call(method: string, path: string, given: Call = {}): Promise<Ans
   return answer
 }
 
-/** Shortens the list in an answer to a few items. */
 function shorten(answer: Answer): unknown {
   return Array.isArray(answer.data) ? { ...answer, data: answer.data.slice(0, LISTED_MAX) } : answer
 }

@@ -66,7 +66,7 @@ if (import.meta.main) {
   }
 }
 
-/** Reads /openapi.json from the application. No database is needed, because the request uses only these parts. */
+/** Reads /openapi.json from the application. No database is needed, because this request does not use it. */
 export async function readOpenApi(): Promise<OpenApi> {
   const parts: Partial<Deps> = {
     log: openLog('error'),

@@ -3,8 +3,8 @@ import { LIFECYCLE, STEP_PARTIES, type StepKind, type StepParty } from '../src/p
 type Transition = (typeof LIFECYCLE)[number]
 
 /**
- * Renders docs/reference/lifecycle.md below its title. It uses the same table by which steps are decided, stored and
- * verified.
+ * Renders docs/reference/lifecycle.md below its title. The page comes from the table by which the server decides steps,
+ * the database stores them and verifiers check them.
  */
 export function lifecyclePage(): string {
   return `Look up every state and step of a record. Any other step is refused. The server (\`src/proof/statement/kinds.ts\`) and

@@ -1,4 +1,7 @@
-/** Sections of the dump. Each is a query. The rows are the lines of the section, and they are sorted only by names. */
+/**
+ * Sections of the dump. Each section is a query whose rows are the lines of the section. The rows are sorted only by
+ * names.
+ */
 export const SCHEMA_PARTS: readonly { readonly title: string; readonly sql: string }[] = [
   {
     title: 'Logins',

@@ -29,7 +29,7 @@ export function answersIn(messages: readonly ModelMessage[] = []): ApprovalAnswe
     const [call] = calls
     if (call?.type !== 'tool-call') return []
     const { toolCallId, toolName } = call
-    // A request has only an id. If two calls share it, the request may be about either.
+    // A request has only an id. If two calls have the same id, it is unknown which call the request means.
     const input = calls.length === 1 ? call.input : undefined
     return [{ toolCallId, toolName, input, isApproved: approved, reason }]
   })

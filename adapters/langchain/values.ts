@@ -20,7 +20,7 @@ function toolMessages(answer: unknown): ToolMessage[] {
     .filter((part) => ToolMessage.isInstance(part))
 }
 
-/** The library's own check, whose package is not a dependency of this one. */
+/** Same check as the library's own, whose package is not a dependency of this adapter. */
 function isCommand(value: unknown): value is { readonly update?: unknown } {
   return typeof value === 'object' && value !== null && 'lg_name' in value && value.lg_name === 'Command'
 }

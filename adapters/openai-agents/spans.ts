@@ -4,7 +4,10 @@ import { hasStopped, type Node } from './runs.ts'
 
 type Described = Pick<Call, 'kind' | 'name' | 'server' | 'arguments' | 'attributes'>
 
-/** Describes an action that begins with its span, which has its name at the start. null: the name is not known yet. */
+/**
+ * Describes an action that begins with its span, which has its name at the start. Returns null if the name is not known
+ * yet.
+ */
 export function describeStart(data: SpanData): Described | null {
   switch (data.type) {
     case 'agent':
@@ -19,9 +22,8 @@ export function describeStart(data: SpanData): Described | null {
 }
 
 /**
- * Describes an action that is recorded at the end of its span, because only then its name is known. `hasAnswer`:
- * false if the span ended without an answer, because its reader stopped. null: the span is not an action, but
- * contains others.
+ * Describes an action that is recorded at the end of its span, because only then its name is known. `hasAnswer`: false
+ * if the span ended without an answer because its reader stopped. Returns null if the span only contains other actions.
  */
 export function describeEnd(
   data: SpanData,

@@ -65,7 +65,7 @@ function casesOf(isMiddleware: boolean): Record<string, Happens> {
         if (isLeft) break
     }
   const tells = (execute: Setting['execute']) => invoke({ execute: execute! })
-  /** The first tool waits, and others return. */
+  /** The first tool waits. All other tools return. */
   const cancelled =
     (ids = ['1'], reason?: Error): Happens =>
     (actions) => {

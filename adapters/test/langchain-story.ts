@@ -42,7 +42,7 @@ export function testAgents(name: string, isOldest: boolean): void {
         }
       },
     })
-    // Its types use zod 3, for which this project's compiler options are too strict.
+    // The types of this middleware use zod 3, which does not compile with this project's strict options.
     const asking = humanInTheLoopMiddleware({
       interruptOn: { look_up: { allowedDecisions: ['approve', 'reject'] } },
     } as never) as never

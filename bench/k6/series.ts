@@ -1,4 +1,4 @@
-/** Statistics of each metric in one period. The percentiles of a trend cover this period alone. */
+/** Statistics of each metric in one period. Percentiles of a k6 trend cover only this period. */
 export type Point = {
   readonly atMs: number
   readonly metrics: Readonly<Record<string, Readonly<Record<string, number>>>>

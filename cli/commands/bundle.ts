@@ -131,8 +131,8 @@ function parseSubject(
 }
 
 /**
- * Verifies the bundle before it gets its name. The verification is needed because entries were read one by one: a
- * document may have been erased, or a step taken, between two requests.
+ * Verifies the bundle before the file gets its final name. This is needed because entries were read one by one. Between
+ * two requests, a document may have been erased or a step taken.
  */
 async function refuseFaulty(path: string): Promise<void> {
   try {

@@ -72,7 +72,10 @@ async function flushNow(options: SenderOptions, timeoutMs: number, io: Io): Prom
   return EXIT.unavailable
 }
 
-/** Sends the records. While another process sends, it tries again, because that process may release the spool soon. */
+/**
+ * Sends the records. While another process uses the spool, it tries again, because that process may release the spool
+ * soon.
+ */
 async function sendWhenFree(options: SenderOptions, signal: AbortSignal): Promise<SendResult> {
   for (;;) {
     try {

@@ -21,7 +21,7 @@ const META = new Set([
 ])
 /** Methods about tools that call no tool, in all versions of MCP. */
 const OTHER_METHODS = new Set(['tools/list', 'notifications/tools/list_changed'])
-/** Matches texts without anything that can be decoded, such as `%6F`, and without look-alike characters. */
+/** Matches texts that contain nothing that a server could decode, such as `%6F`, and no look-alike characters. */
 const PLAIN_METHOD = /^[A-Za-z0-9_$./:-]+$/
 export const TOOL_NAME_CHARS_MAX = 512
 
@@ -63,8 +63,8 @@ function ambiguityOfParams({ method, params }: Members): string | null {
 }
 
 /**
- * Checks the inner objects. They matter because a server that cuts lines elsewhere, such as at a carriage return or
- * after 4,096 bytes, could parse an inner object as a message.
+ * Checks the inner objects. A server that cuts lines elsewhere, such as at a carriage return or after 4,096 bytes,
+ * could parse an inner object as a message.
  */
 function ambiguityOfRest({ method: _, ...rest }: Members): string | null {
   const hides = hasText(rest, (name, text) => isLike('method', name) && isLikeCall(text))

@@ -4,8 +4,8 @@ import { type EntryLine, type PublishedKey, verify } from '@tallystick/sdk'
 const VERDICTS: readonly string[] = ['verdict-rendered', 'verdict-overturned']
 
 /**
- * Returns the seq of the last verdict on a record in a verified export. null: the record has no verdict. The server
- * is not asked, because it could name an earlier verdict.
+ * Returns the seq of the last verdict on a record in a verified export, or null if the record has no verdict. The
+ * export is searched instead of the server, because the server could name an earlier verdict.
  */
 export async function findVerdict(copy: string, record: string): Promise<number | null> {
   const file = await open(copy)

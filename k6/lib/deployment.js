@@ -1,6 +1,6 @@
 /*
- * The measured deployment: API processes that the runner started, and the ledgers, agents, keys and types that
- * `setup` creates. Each function throws with the server's answer, so that a script without its setup does not run.
+ * The measured deployment: API processes that the runner started, and the ledgers, agents, keys and types that `setup`
+ * creates. Each function throws with the server's answer, so that a script stops if its setup fails.
  */
 import http from 'k6/http'
 
@@ -13,7 +13,7 @@ if (URLS.length === 0 || OPERATOR_KEY === '')
 
 const SUCCESSES = [200, 201, 202]
 
-/** The API process of this virtual user. It stays the same for the whole run. */
+/** Returns the URL of this virtual user's API process. It stays the same for the whole run. */
 export function baseUrl() {
   return URLS[__VU % URLS.length]
 }

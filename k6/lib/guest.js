@@ -1,6 +1,6 @@
 /*
- * The second organisation: a server with its own database and keys. The runner starts it for scripts that share
- * records (GUEST_URL). A ledger of each server is peered through the public API, as two administrators would do it.
+ * The second organisation: a server with its own database and keys. The runner starts it for scripts that share records
+ * (GUEST_URL). The public API peers a ledger of each server, with the requests that two administrators would send.
  */
 import { sleep } from 'k6'
 import { makeLedger, post } from './deployment.js'

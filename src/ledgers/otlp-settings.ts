@@ -5,8 +5,8 @@ export type OtlpSettings = {
   /** How attributes with content are stored: as digests, or unchanged. */
   readonly content: 'digest' | 'keep'
   /**
-   * Whether spans and logs that were not accepted are reported to the exporter (`reject`) or silently left out
-   * (`drop`).
+   * What happens to spans and logs that are not accepted: the exporter is informed (`reject`), or they are left out
+   * silently (`drop`).
    */
   readonly rest: 'reject' | 'drop'
 }

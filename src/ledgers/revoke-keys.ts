@@ -19,8 +19,8 @@ type KeysRevoked = {
 
 /**
  * Revokes the key. With `alsoMade`, also revokes all keys that it made, directly or indirectly. This server refuses
- * these keys at once, other servers within seconds. Within these seconds a thief may make another key. A repeated
- * call finds it, so with `alsoMade` the first key may already be revoked.
+ * these keys at once, other servers within seconds. A thief who has the key may make another key within these seconds.
+ * Calling this again revokes that key too. So with `alsoMade`, the first key may already be revoked.
  */
 export async function revokeKey(
   deps: KeyDeps,
@@ -30,13 +30,13 @@ export async function revokeKey(
 ): Promise<KeysRevoked> {
   const row = await getKey(deps, caller, keyId)
   const isRevoked = row.revokedAt !== null
-  // If the request has an Idempotency-Key, the database decides, because an earlier try of the same request may have
-  // revoked the key.
+  // With an Idempotency-Key, only the database can decide, because an earlier try of the same request may have revoked
+  // the key.
   if (isRevoked && !alsoMade && idempotency === null)
     throw new ApiError('already_ended', `${formatId('key', keyId)} was already revoked`)
   const replayed = isRevoked && alsoMade ? false : await append(deps, caller, row, idempotency)
   deps.callers.forget(caller.ledgerId)
-  // The key itself is revoked first. So a key that it makes just before is found by the search after it.
+  // The keys are searched after the key itself was revoked. So the search also finds a key that it made just before.
   const made = alsoMade ? await findMade(deps, caller.ledgerId, keyId) : { keys: [], hasMore: false }
   const done = await Promise.all(made.keys.map((id) => revokeUnlessEnded(deps, caller, id)))
   deps.callers.forget(caller.ledgerId)
@@ -54,8 +54,8 @@ async function findMade(
   ledgerId: Uuid,
   keyId: Uuid,
 ): Promise<{ readonly keys: readonly Uuid[]; readonly hasMore: boolean }> {
-  // A key is created after the key that made it. So one pass in the order of creation finds all of them, however deep
-  // they are nested.
+  // Keys are read in the order of their creation, and a key is created after the key that made it. So one pass finds
+  // all of them, however many levels there are.
   const makers = new Set([keyId])
   const keys: Uuid[] = []
   let afterSeq = -1
@@ -84,7 +84,7 @@ async function revokeUnlessEnded(deps: KeyDeps, caller: Caller, keyId: Uuid): Pr
   }
 }
 
-/** Appends the revocation of a key. Returns whether an earlier request had appended it. */
+/** Appends the revocation of a key. Returns true if an earlier request has already appended it. */
 async function append(
   deps: KeyDeps,
   caller: Caller,

@@ -53,8 +53,8 @@ const usages = Object.entries(OPERATIONS).map(
 const usageWidth = Math.max(...usages.map(([usage]) => usage.length))
 
 /**
- * `operate`: commands to use after an alert (docs/runbooks). They use the owner's login and not HTTP, because an
- * attacker who controls a server must not be able to clear the alert.
+ * Command `operate`: operations to use after an alert (docs/runbooks). They use the owner's login and not HTTP, because
+ * an attacker who controls a server must not be able to clear the alert.
  */
 export const main = runsToEnd(
   {
@@ -116,8 +116,8 @@ async function mend(client: pg.Client, names: readonly string[]): Promise<void> 
 }
 
 /**
- * Prints the numbers that the worker's metrics have. The command is for when no worker runs, because the metrics are
- * then absent.
+ * Prints the numbers that the worker's metrics have. Operators need this command when no worker runs, because the
+ * metrics are then absent.
  */
 async function showWaiting(client: pg.Client): Promise<void> {
   const { count, oldestSeconds } = await readWaitingFigures(client)

@@ -5,8 +5,8 @@ import { resealSecrets } from './reseal.ts'
 import { runsToEnd } from './run-to-end.ts'
 
 /**
- * `rotate-master-key`: as the owner, seals everything under TALLYSTICK_MASTER_KEY that is sealed under
- * TALLYSTICK_MASTER_KEY_PREVIOUS. Servers and workers must have both keys before (docs/operate/secrets.md).
+ * Command `rotate-master-key`: uses the owner's login and seals everything under TALLYSTICK_MASTER_KEY that is sealed
+ * under TALLYSTICK_MASTER_KEY_PREVIOUS. Servers and workers must have both keys before (docs/operate/secrets.md).
  */
 export const main = runsToEnd(
   {

@@ -8,8 +8,8 @@ import type { EntryStep } from '../proof/entry/entry-step.ts'
 /**
  * Verifies the rows of a registered statement: its own row, and the row that searches use.
  *
- * Id, author and time are those of the next entry, whose own row is compared with its statement. Throws
- * `columns_contradict_entries`.
+ * Id, author and time must equal those of the next entry. The next entry's own row is compared with its statement.
+ * Throws `columns_contradict_entries`.
  */
 export function verifyStatementColumns({ leaf, registered }: EntryStep, columns: EntryColumns): void {
   const { registration, subjectId, actorId, keyId, recordedAtUs, statements, hasSigner, ...others } = columns

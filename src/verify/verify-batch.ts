@@ -26,14 +26,14 @@ import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
 
 /**
- * Verifies a batch's entry with the rows that store its records (docs/formats/chunks.md). These rows replace the
- * items and documents of the entry's line.
+ * Verifies a batch's entry with the rows that store its records (docs/formats/chunks.md). These rows replace the items
+ * and documents of the entry's line.
  *
- * Digests are computed from the stored bytes. If the bytes lead to the signed root, they are the signed bytes, so no
- * JSON needs parsing.
+ * Digests are computed from the stored bytes. If the stored bytes lead to the signed root, they are the signed bytes.
+ * So no JSON has to be parsed.
  *
- * `contents` has the concatenated contents of the rows. Throws ProofError, whatever the rows contain. A full batch
- * has at most 160 MiB when decompressed, so chunks are processed one by one.
+ * `contents`: the concatenated contents of the rows. Throws ProofError for every fault of the rows. A full batch has at
+ * most 160 MiB when decompressed, so chunks are processed one by one.
  */
 export function verifyStoredBatch(
   line: EntryLine,
@@ -61,8 +61,8 @@ export function verifyStoredBatch(
 }
 
 /**
- * Verifies that the number of rows and of their records follows from the signed number of records. The line must have
- * neither documents nor a received entry.
+ * Verifies that the number of rows, and of records in each row, follows from the signed number of records. The line
+ * must have neither documents nor a received entry.
  */
 function verifyRows(line: EntryLine, rows: readonly ChunkColumns[], { predicate }: ParsedStatement): void {
   if (line.documents.length > 0 || line.received !== undefined)
@@ -98,7 +98,7 @@ function verifyKeys(
 
 /**
  * Returns whether a key is the label of the person whom a record of the chunk is about. The record must exist and not
- * be erased. Such labels are not compared further, because they are unsigned, as metadata is.
+ * be erased. Such labels are not compared further, because labels are unsigned, like metadata.
  */
 function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
   if (key.length !== PERSON_KEY_HEX || !key.startsWith(PERSON_KEY_START)) return false
@@ -109,7 +109,9 @@ function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
 const PERSON_KEY_START = '53'
 const PERSON_KEY_HEX = 36
 
-/** Collects the facts about the records that the verification of the entry needs: 84 bytes for each record. */
+/**
+ * Collects the facts about the records that the verification of the entry needs. They take 84 bytes for each record.
+ */
 class BatchFacts {
   readonly actor: Uuid
   readonly leaves: Uint8Array[] = []
@@ -196,9 +198,7 @@ class BatchFacts {
   }
 }
 
-/**
- * Throws unless the bytes are valid references. They are checked because searches find the record by each reference.
- */
+/** Throws unless the bytes are valid references. References are checked because searches find the record by them. */
 function verifyReferences(bytes: Uint8Array): void {
   try {
     if (isReferences(JSON.parse(Buffer.from(bytes).toString('utf8')))) return

@@ -18,7 +18,7 @@ const unused = { ...signer, sign: () => assert.fail('it was signed') }
 
 type Members = Record<string, JsonValue>
 
-/** Returns the sample as a builder gets it, with keys whose kids are their thumbprints. */
+/** Returns the input of a builder for the sample of this kind. The kids of its keys are the keys' thumbprints. */
 function saidOf(kind: EntryKind) {
   const text = JSON.stringify(SAMPLES[kind].predicate)
   const predicate = JSON.parse(
@@ -44,8 +44,8 @@ function saidOf(kind: EntryKind) {
 }
 
 /**
- * Returns the digest of the definition that the predicate contains (docs/formats/statements.md); null: this kind
- * contains none.
+ * Returns the digest of the definition that the predicate contains (docs/formats/statements.md). Returns null if this
+ * kind of entry contains no definition.
  */
 function definitionDigest(kind: EntryKind, name: string, predicate: Members): string | null {
   const { agent, scopes, expiresAt, tokenHash, inviter, invited } = predicate

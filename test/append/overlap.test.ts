@@ -4,16 +4,13 @@ import { AppendQueue, type Batch, type Queued } from '../../src/append/append-qu
 import type { Uuid } from '../../src/proof/ids.ts'
 
 /*
- * Model of a server and its Postgres in simulated microseconds. It compares batches that alternate with one batch at
- * a time. Costs are those of docs/BENCHMARKS.md, on two cores of which the server has one.
+ * Model of a server and its Postgres in simulated microseconds. The model compares batches that alternate with one
+ * batch at a time. Its costs are those of docs/BENCHMARKS.md, on two cores of which the server has one.
  */
 const PREPARE_US = 50
 const ANSWER_US = 35
 const CALL_US = 400
-/**
- * Share of a call's time that passes before the call needs the lock of the head. It covers the parameters and the
- * MAC.
- */
+/** Part of a call's time before the call needs the lock of the head. It covers the parameters and the MAC. */
 const UNLOCKED_SHARE = 0.3
 const RECORD_US = 27
 const CLIENT_US = 60
@@ -25,7 +22,7 @@ type Rule = {
   add(client: Client, nowMs: number): void
   take(nowMs: number, coming: number): Batch<Client> | null
   end(batch: Batch<Client>, nowMs: number): void
-  /** True: callers are answered before the next batch is sent. */
+  /** True if callers are answered before the next batch is sent. */
   readonly answersFirst?: boolean
 }
 type Client = Queued & { readonly name: number }
@@ -71,7 +68,10 @@ test('a fifth of the ceiling is answered as soon as Postgres can', () => {
   }
 })
 
-/** Records/s of the slower side if batches of half of the clients alternated without a gap. */
+/**
+ * Returns the records per second that the slower of server and Postgres can process, if batches of half of the clients
+ * alternate without a gap.
+ */
 function boundOf(clients: number, flushUs: number): number {
   const half = Math.min(clients / 2, 256)
   const server = 1 / (PREPARE_US + ANSWER_US)
@@ -105,7 +105,7 @@ function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
       records += batch.items.length
     }
   }
-  // Slices of the event loop: requests begin, ready batches are sent, and finished batches are answered.
+  // Each round is a slice of the event loop: requests begin, ready batches are sent, and finished batches are answered.
   while (now < END_US) {
     const begun = arrivals.filter(({ at }) => at <= now).slice(0, PER_TURN_MAX)
     for (const one of begun) {
@@ -140,7 +140,7 @@ function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
   }
 }
 
-/** The earlier rule: one batch of a ledger at a time, which waits for all requests that have arrived. */
+/** The earlier rule: a ledger has one batch at a time, and a batch waits for all requests that have arrived. */
 class ForAll implements Rule {
   readonly answersFirst: boolean = true
   readonly waiting: Client[] = []

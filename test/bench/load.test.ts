@@ -15,7 +15,9 @@ import {
 
 const MS = 1e6
 
-/** Measures milliseconds on a shared machine: one undisturbed run of three is enough. */
+/**
+ * Runs a measurement of milliseconds up to three times, because the machine is shared. One undisturbed run is enough.
+ */
 async function onceOfThree(measure: () => Promise<void>): Promise<void> {
   for (let disturbed = 0; disturbed < 2; disturbed++) {
     const failure = await measure().then(
@@ -254,7 +256,7 @@ function planFor(server: { port: number }): LoadPlan {
 
 type Behaviour = {
   answerAfterMs?: number
-  /** The server stalls once, this long after the first request, for `stallMs`. */
+  /** Time in ms after the first request at which the server stalls once, for `stallMs`. */
   stallAtMs?: number
   stallMs?: number
   statusOf?: (n: number) => number

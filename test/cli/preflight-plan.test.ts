@@ -38,7 +38,7 @@ test('connections are planned for one worker, and API processes beside it', asyn
   assert.deepEqual(fit({ max: 49 }), [2, true, 'ok'])
   assert.deepEqual(fit({ max: 48 }), [1, true, 'warn'])
   assert.deepEqual(fit({ max: 33 }), [0, true, 'fail'])
-  // Processes that run already have their connections. Connections of other programs are not available.
+  // Running processes already have their connections. Connections of other programs are not available.
   assert.deepEqual(fit({ inUse: 60, databaseInUse: 60, ours: 59 }), [5, true, 'ok'])
   assert.deepEqual(fit({ inUse: 60 }), [1, true, 'warn'])
   assert.deepEqual(fit({ databaseMax: 15 }), [0, false, 'fail'])

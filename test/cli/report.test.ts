@@ -85,7 +85,7 @@ controls:
 
   const lines = csv.split('\r\n')
   assert.equal(lines.length, json.rows.length + 3)
-  // Outcomes that are not plain words: a script and a formula.
+  // Two outcomes contain more than plain words: a script and a formula.
   assert.equal(json.rows.filter(({ outcome }: { outcome: string }) => outcome === 'other').length, 2)
   assert.doesNotMatch(csv + html, /alert|1\+1/)
   assert.ok(lines.some((line) => line.endsWith(",'=V")))

@@ -44,7 +44,9 @@ const MINUTE_MS = 60_000
 const DEADLINES_MS = [null, 60 * MINUTE_MS, 60 * MINUTE_MS, -60 * MINUTE_MS]
 const OUTCOMES = 11
 
-/** Generates items. The numbers of an item select from what exists when the item is made. */
+/**
+ * Generates items. The numbers of an item select from the ledgers, records and keys that exist when the item is made.
+ */
 const itemArbitrary = fc.record({
   ledger: fc.nat({ max: LEDGERS - 1 }),
   shape: fc.oneof(
@@ -70,7 +72,7 @@ const itemArbitrary = fc.record({
 type Item = typeof itemArbitrary extends fc.Arbitrary<infer T> ? T : never
 const callsArbitrary = fc.array(
   fc.record({
-    login: fc.constantFrom('api' as const, 'worker' as const, 'worker' as const), // The worker's login may do everything.
+    login: fc.constantFrom('api' as const, 'worker' as const, 'worker' as const), // The worker may append any entry.
     items: fc.array(itemArbitrary, { minLength: 1, maxLength: 8 }),
   }),
   { minLength: 10, maxLength: 20 },
@@ -119,12 +121,12 @@ test('any calls end as if their items had come one after another', async (t) => 
     }),
     { numRuns: runs(30), endOnFailure: true },
   )
-  // Which outcomes occur is random, so up to three may be missing.
+  // The outcomes are random, so up to three of them may not occur.
   assert.ok(seen.size >= OUTCOMES - 3, `the calls lead to ${[...seen]} only`)
   assert.ok(reached.size >= GATED_STATES_MIN, `the calls lead to ${[...reached]} only`)
 })
 
-/** Thirty runs on a busy machine once reached only five states. */
+/** Minimum number of states that the runs must reach. Thirty runs on a busy machine once reached only five states. */
 const GATED_STATES_MIN = 4
 
 test('calls of four connections at once leave one dense, linked chain, and take each key once', async (t) => {
@@ -191,13 +193,16 @@ function makeItems(item: Item, ledgers: TestLedger[], model: AppendModel): TestE
     ...entry,
     ...keyOf(item, ledger, entry),
   }))
-  // Either entry of a pair may be spoiled.
+  // Either entry of a pair may get the defect.
   return rest.length > 0 && item.request === 0
     ? [first!, ...rest.map((entry) => spoil(item, entry))]
     : [spoil(item, first!), ...rest]
 }
 
-/** Adds an idempotency key of the actor. The system has no keys. The actor of a notarization is one of two. */
+/**
+ * Returns the members that add an idempotency key of the actor. Entries of the system have no keys. A notarization has
+ * one of two actors.
+ */
 function keyOf(item: Item, ledger: TestLedger, entry: TestEntry): Partial<TestEntry> {
   const notarizes = entry.toState === 'RECORDED' && {
     actorId: uuidOfBytes(sha256(bytesOfUuid(ledger.id), Buffer.of(item.actor)).subarray(0, 16)),
@@ -249,7 +254,7 @@ function makeRandomStep(
   last: Parameters<typeof makeStep>[1],
 ): TestEntry {
   const ways = LIFECYCLE.filter(({ from }) => from === stands.state)
-  const way = ways[Math.max(0, item.way - 3)] // Usually the first transition, because the record can continue after it.
+  const way = ways[Math.max(0, item.way - 3)] // Usually the first: after it, the record can continue.
 
   const anything = !way || item.terms === 0
   const kind = anything ? STEP_KINDS[item.way % STEP_KINDS.length]! : (way.kind as StepKind)
@@ -277,7 +282,7 @@ function spoil(item: Item, entry: TestEntry): TestEntry {
       return { ...entry, kind: 'no-such-kind' }
     case 'event':
       return { ...entry, version: null, records: [], document: undefined, gated: undefined }
-    case 'system': // The system acts for no agent.
+    case 'system': // The system does not act on behalf of an agent.
       return entry.version !== null && entry.version > 1
         ? { ...entry, actorId: null, idempotency: null }
         : { ...entry, partyId: undefined, version: 0 }
@@ -330,7 +335,7 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
   }
 }
 
-/** Checks invariants that hold for any order of the calls. */
+/** Checks the invariants that hold in any order of the calls. */
 async function judge(
   owner: pg.Client,
   ledgers: TestLedger[],

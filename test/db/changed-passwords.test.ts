@@ -47,7 +47,7 @@ test('a password that is changed while a server runs fails nothing: it is read a
       return { status: response.status, code, retryAfter: response.headers.get('retry-after') }
     }
     let refused = await refuse()
-    // One request may be sent before the server notices that its connection was cut. The outcome of that request is
+    // The server may send one request before it notices that its connection was cut. The outcome of that request is
     // unknown.
     for (; refused.code === 'outcome_unknown'; refused = await refuse()) assert.equal(refused.status, 503)
     assert.equal(refused.status, 503)

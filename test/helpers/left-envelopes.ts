@@ -32,8 +32,8 @@ export async function buildLeft(t: Parameters<typeof buildReleasedApp>[0], count
 }
 
 /**
- * Calls every GET route that reads a ledger, for these records, entries and tiles. Returns the status of each answer,
- * and for 200 its digest.
+ * Calls every GET route that reads a ledger, for these records, entries and tiles. Returns the status of each answer.
+ * For status 200, also returns the digest of the answer.
  */
 export async function answersOf(
   app: TestApp,

@@ -10,7 +10,7 @@ function shared(peers: PeeredChains) {
   return gated
 }
 
-/** Makes the guest receive the creation or share of a record of its own ledger. */
+/** Makes the guest receive the creation or share of a record that belongs to the guest itself. */
 function foreign(peers: PeeredChains, kind: 'record-shared' | 'record-created', record: string): void {
   const { home, guest, peer } = peers
   const share = [{ peer, documents: 'digests' }]
@@ -21,7 +21,7 @@ function foreign(peers: PeeredChains, kind: 'record-shared' | 'record-created', 
   }
 }
 
-/** `side`: the ledger that is exported. */
+/** Test vectors. `side`: the ledger whose export is verified. */
 export const PEERED: readonly (readonly [
   name: string,
   code: string | null,

@@ -3,9 +3,9 @@ import type { KindRule } from '../../src/proof/statement/kinds/rule.ts'
 type ServerColumn = 'workerOnly' | 'records' | 'party' | 'events'
 
 /*
- * A second copy of those columns of the table of kinds that only the server and the database read. Without the copy
- * no test would notice a change, because neither a vector nor the second verifier covers these columns. A kind that
- * is not listed has none of these values.
+ * A second copy of the columns of the table of kinds that only the server and the database read. Neither a vector nor
+ * the second verifier covers these columns. So without the copy, no test would notice a change. A kind that is not
+ * listed has none of these values.
  */
 const SERVER_COLUMNS: { readonly [Column in ServerColumn]: Readonly<Record<string, KindRule[Column]>> } = {
   workerOnly: { 'server-key-rotated': true, 'completion-verified': true, 'record-expired': true },

@@ -4,7 +4,7 @@ import type { Identity } from '../../src/outside/federation/identity.ts'
 import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
 import type { TestApp } from './app.ts'
 
-/* Peerings for tests of sharing. They are only rows, without a handshake. */
+/* Peerings for tests of sharing. They consist only of rows, without a handshake. */
 
 export type TestPeer = {
   readonly peer: string
@@ -14,7 +14,7 @@ export type TestPeer = {
   readonly agent: string
 }
 
-/** Adds a peering to the ledger. Default: the first ledger. */
+/** Adds a peering to a ledger. Default: the application's first ledger. */
 export async function addPeer(
   app: TestApp,
   state: PeerState = 'active',

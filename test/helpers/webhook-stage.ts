@@ -16,15 +16,20 @@ export type Endpoint = {
   readonly id: string
   readonly secret: string
   readonly receiver: Receiver
-  /** Returns the received requests of `type`. Without `type`, it leaves out events that are only about the ledger. */
+  /**
+   * Returns the received requests of `type`. Without `type`, returns all requests except those about events of the
+   * ledger alone.
+   */
   received(type?: string): Receiver['received']
-  /** Sends an API request about the webhook and returns the answer. Fails unless it succeeds. */
+  /** Sends an API request about the webhook and returns the answer. Throws if the request fails. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   ask(method: string, path?: string, body?: object): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   deliveries(query?: string): Promise<any[]>
   hears(count: number, type?: string, msMax?: number): Promise<void>
-  /** Waits until no worker has a lease of the endpoint. Undelivered events then wait for their next attempt. */
+  /**
+   * Waits until no worker has a lease of the endpoint. At that time, undelivered events wait for their next attempt.
+   */
   rests(): Promise<void>
   sql(text: string): Promise<void>
 }
@@ -32,13 +37,13 @@ export type Endpoint = {
 export type Stage = GatedApp & {
   readonly worker: Part
   restartWorker(): Promise<void>
-  /** Creates a webhook with a receiver, which is closed at the end of the test. */
+  /** Creates a webhook with a receiver. The receiver is closed at the end of the test. */
   subscribe(t: Test, settings?: object, answer?: Receiver['answer']): Promise<Endpoint>
 }
 
 /**
  * Starts an application for all tests of a file, and a worker that delivers to receivers on loopback. `workerUrl`:
- * maps the worker's database URL. `environment`: variables added for both.
+ * returns the worker's URL for a database URL. `environment`: variables that are added for both.
  */
 export async function buildStage(
   t: Test,

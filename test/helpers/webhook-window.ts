@@ -11,8 +11,8 @@ type SimTask = Task<Event>
 const STRAGGLER_STEPS = 3
 
 /**
- * Simulates a sender around a DeliveryWindow. Stream, rows and cursor are plain values. At most one read or write
- * runs at a time. Each takes a while, during which deliveries are answered. The simulation asserts the window's
+ * Simulates a sender with a DeliveryWindow. The stream of events, the rows and the cursor are plain values. At most one
+ * database call runs at a time. While a call runs, deliveries are answered. The simulation asserts the window's
  * guarantees.
  */
 export class WindowSim {
@@ -21,7 +21,7 @@ export class WindowSim {
   #cursor = 0
   #window = this.#newWindow()
   #underWay: SimTask[] = []
-  /** Completes the database call in progress, with the data as of its start. */
+  /** Completes the database call in progress. The call uses the data that was current when it began. */
   #busy: (() => void) | null = null
   #now = 0
   readonly #sent = new Set<string>()
@@ -116,14 +116,14 @@ export class WindowSim {
     return true
   }
 
-  /** Simulates a crash: only written state survives. A call in progress may or may not have taken effect. */
+  /** Simulates a crash: only written state remains. The effect of a call in progress is unknown. */
   crash(): void {
     this.#busy = null
     this.#underWay = []
     this.#window = this.#newWindow()
   }
 
-  /** Runs until every delivery is answered and nothing is left to do. */
+  /** Runs until every delivery is answered and no work is left. */
   finish(): void {
     for (let rounds = 0; rounds < 10_000; rounds++) {
       this.wait()
@@ -145,7 +145,7 @@ export class WindowSim {
     assert.deepEqual(open, [], 'still open')
   }
 
-  /** Asserts the order within each record: all earlier events were delivered or given up. */
+  /** Asserts the order of events within each record: all earlier events were delivered or given up. */
   #requireFirst({ id, record, at }: Event): void {
     if (record === null || this.#sent.has(id)) return
     const earlier = this.#stream
@@ -158,7 +158,7 @@ export class WindowSim {
     return new DeliveryWindow(positionOf(this.#cursor))
   }
 
-  /** Writes rows and cursor in one transaction with what the window releases. */
+  /** Takes the writes that the window releases. Returns a function that writes rows and cursor in one transaction. */
   #write(withStragglers: boolean): () => void {
     const sentBefore = withStragglers ? this.#now - STRAGGLER_STEPS : Number.NEGATIVE_INFINITY
     const { writes, position } = this.#window.takeWrites(sentBefore)

@@ -25,7 +25,6 @@ test('an address', async (t) => {
     if (config.access === 'peer' || config.access === 'introduction') continue
     // MCP has its own protocol and tests (docs/integrations/mcp.md).
     if (config.mcp) continue
-    // The console's files have their own tests (docs/guides/console.md).
     if (url.startsWith('/console')) continue
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
@@ -41,7 +40,8 @@ test('an address', async (t) => {
     assert.deepEqual(registered.sort(), listed.sort(), 'npm run docs')
   })
 
-  // One hook answers all of these. So one address is tested with all methods, and the others with some.
+  // One hook makes all of these answers. So one address is tested with all methods, and each other address with some
+  // methods.
   const [whole] = taken
   for (const [url, methods] of taken) {
     const takesHead = methods.includes('GET') && !STREAMS.includes(url)
@@ -72,7 +72,7 @@ test('an address', async (t) => {
       for (const method of url === whole![0] ? METHODS : SOME_METHODS) {
         if (allow.split(', ').includes(method) || method === 'CONNECT') continue
         for (const key of [null, app.ledger.key.key]) {
-          // SCRAPI routes answer in CBOR unless JSON is requested.
+          // SCRAPI routes answer in CBOR unless the request asks for JSON.
           const send = { key, body: genericBody(), headers: { accept: 'application/json' } }
           const response = await app.send(method, address, send)
           assert.equal(response.headers['allow'], allow, `${method} ${response.body}`)
@@ -142,7 +142,7 @@ test('an address', async (t) => {
     await t.test(`takes no parameters that it does not name: ${url}`, async () => {
       const key = url.startsWith('/v1/ledgers') ? OPERATOR_KEY : app.ledger.key.key
       const body = { '/v1/ledgers': { name: 'x' }, '/v1/records/batch': { records: [genericBody()] } }[url]
-      // SCRAPI routes answer problems in CBOR unless JSON is requested.
+      // SCRAPI routes answer problems in CBOR unless the request asks for JSON.
       const headers = { accept: 'application/json', 'content-type': 'application/cose' }
       const sent =
         url === '/entries'
@@ -287,7 +287,7 @@ test('a request on the wire', async (t) => {
 async function raw(origin: string, text: string) {
   const { hostname, port } = new URL(origin)
   const socket = connect({ host: hostname, port: Number(port) })
-  socket.on('error', () => {}) // The server may have closed the connection before the body of a refused request arrives.
+  socket.on('error', () => {}) // The server may close the connection before the refused body arrives.
   socket.write(text)
   let received = ''
   for (;;) {

@@ -8,11 +8,14 @@ import { temporaryDir } from '../helpers/postgres.ts'
 
 const ROUNDS = 12
 /**
- * Limit on an idle machine. On a busy machine the best of several rounds counts, or the time of PLAIN_RECORDS_MAX
- * plain records.
+ * Maximum server time in ms on an idle machine. On a busy machine, the maximum is the time of PLAIN_RECORDS_MAX plain
+ * records. The best of several rounds counts.
  */
 const SERVER_MS_MAX = 300
-/** The requests write four entries and the verification writes one. The remaining time is for the notification. */
+/**
+ * Maximum number of plain records that take as long as one gated record. The requests write four entries, and the
+ * verification writes one. The remaining time is for the notification.
+ */
 const PLAIN_RECORDS_MAX = 12
 const POLL_MS = 2
 

@@ -13,8 +13,8 @@ import {
 } from '../helpers/gated-app.ts'
 
 /*
- * Attacks by a database owner, who can write anything into columns and insert copies of signed entries. Therefore the
- * server compares the columns with the signatures before it signs an entry that moves money.
+ * These tests attack as the owner of the database, who can write anything into columns and can insert copies of signed
+ * entries. Therefore the server compares the columns with the signed entries before it signs an entry that moves money.
  */
 
 async function tamper(
@@ -185,7 +185,10 @@ test('columns that say other parties or terms than what was signed', async (t) =
 test('an old, genuine completion-verified: pass that is inserted again after a revision', async (t) => {
   const app = await buildGatedApp(t)
 
-  /** Makes a record with two completions. The first one passed and was sent back; the second one failed or waits. */
+  /**
+   * Makes a record with two completions. The first completion passed the rules and was sent back for revision. The
+   * second completion failed the rules or waits for verification.
+   */
   async function revised(last: 'SUBMITTED' | 'DISCREPANT') {
     const { id, entry: old } = await app.reach('VERIFIED')
     await app.take(id, 'revision')

@@ -20,7 +20,7 @@ function listsOf(app: TestApp): List[] {
   })
 }
 
-/** Existing ids for the parameters of addresses and members of bodies. */
+/** Ids of existing objects, for the parameters of URLs and for the members of request bodies. */
 type There = {
   readonly record: string
   readonly agent: string
@@ -127,7 +127,7 @@ function addressOf(url: string, { record, agent, webhook, peer }: There): string
   return url.replace(':id', id ?? (url.startsWith('/v1/webhooks') ? webhook : peer))
 }
 
-/** Makes two of everything that a ledger may have many of. */
+/** Makes two objects of each kind that a ledger may have many of. */
 async function fill(app: TestApp): Promise<There> {
   const made: There[] = []
   for (const n of [1, 2]) {

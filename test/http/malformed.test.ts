@@ -21,16 +21,16 @@ type Message = {
   readonly kind: 'record' | 'read' | 'answered' | 'refused' | 'ended'
   readonly status: number
   readonly bytes: (mark: string) => string
-  /** Another status that is possible, depending on timing. */
+  /** Another possible status. Timing decides which status is answered. */
   readonly or?: number
 }
 
 type Way = {
-  /** True: each message waits for the answer to the previous one. */
+  /** True if each message waits for the answer to the previous message. */
   readonly isKept: boolean
-  /** Positions at which the bytes are cut, as fractions of the length; null: every byte separately. */
+  /** Positions at which the bytes are cut, as fractions of the length; null if every byte is sent separately. */
   readonly cuts: readonly number[] | null
-  /** True: the client closes its sending side after the last byte. */
+  /** True if the client closes its sending side after the last byte. */
   readonly isHalfClosed: boolean
 }
 
@@ -117,7 +117,7 @@ test('what is no request, before, behind and between requests', async (t) => {
     'half a body of one that nobody lets in': {
       kind: 'ended',
       status: 401,
-      // The status is 400 if the rest of the body arrives before the key was looked up.
+      // The status is 400 if the rest of the body arrives before the server has looked up the API key.
       or: 400,
       bytes: (mark) => `${chunked(mark).replace(key, 'tly_nobody')}zz\r\n`,
     },
@@ -153,7 +153,8 @@ test('what is no request, before, behind and between requests', async (t) => {
         ['OPTIONS / HTTP/1.0', 204],
         ['OPTIONS * HTTP/1.0', 204],
         ['OPTIONS /readyz HTTP/1.0', 200],
-        // The server answers this request for any client and under any load. So it does not read the body.
+        // The server answers this request to any client and under any load. Therefore it does not read the request's
+        // body.
         ['OPTIONS /readyz HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}', 400],
         [
           'OPTIONS /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0',

@@ -44,7 +44,8 @@ describe('reads from a replica', () => {
       })
       return opened.of(await opened.makeLedger())
     }
-    // The server does not read a replica that lags for longer. The tests pause replay, so the limit is high.
+    // The server does not read a replica whose lag exceeds this limit. The limit is high, because the tests pause the
+    // replay.
     app = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '600000' })
     strict = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '100' })
   })
@@ -61,7 +62,7 @@ describe('reads from a replica', () => {
     await servers.replica.pause()
   }
 
-  /** Sends a request. Returns the answer and the counter that it raised. */
+  /** Sends a request. Returns the answer and the name of the counter that the request increased. */
   async function read(of: TestApp, url: string, options: SendOptions = {}) {
     const before = { ...of.deps.reads.counts }
     const response = await of.send('GET', url, options)
@@ -140,7 +141,7 @@ describe('reads from a replica', () => {
     await assert.rejects(newest(fresh!, { ifKnownSize: entry.seq + 1_000 }), { code: 'ledger_smaller' })
     const line = new Tallystick({ ...options, fresh: true })
     assert.equal(await newest(line), batched)
-    // The directive counts even among other directives (RFC 9111 §5.2).
+    // The server must find the directive between other directives (RFC 9111 §5.2).
     for (const directives of ['no-cache, no-store', 'No-Cache', 'max-age=0', 'max-age=0, no-cache'])
       assert.equal(await newestBy(directives), batched, directives)
     for (const directives of ['no-store', 'max-age=60', 'x="no-cache"'])
@@ -418,7 +419,8 @@ describe('reads from a replica', () => {
     const { where, response } = await read(after, '/v1/records')
     assert.deepEqual([where, response.body.includes(lost.id)], ['fallback', false])
     assert.equal(after.deps.reads.fallbacks.ahead, 1)
-    // From here on the new primary has at least as many entries as the old one, and then more, on another chain.
+    // After the first of these records the new primary has at least as many entries as the old primary had. After the
+    // later records it has more entries, on a different chain.
     for (let more = 0; more < 3; more++) await after.notarize()
     for (const url of [
       '/v1/records',
@@ -436,7 +438,7 @@ describe('reads from a replica', () => {
   })
 
   test('a replica that is further behind than it may be is not read, and an idle primary makes no lag', async () => {
-    // Repeats if Postgres wrote WAL meanwhile, for example because of a vacuum: then the primary was not idle.
+    // The check is repeated if Postgres wrote WAL meanwhile, for example for a vacuum. Then the primary was not idle.
     await until(async () => {
       await servers.replica.resume()
       await servers.replica.caughtUp()
@@ -557,7 +559,8 @@ describe('reads from a replica', () => {
     }
     const answers = [0, 1].map(() => reader.deps.reads.of(...asks(), work, { shares: true }))
     await until(() => seen.length === 2)
-    // READ_CONNECTIONS_MAX reads at once use every connection, so also this one after its release.
+    // READ_CONNECTIONS_MAX reads at the same time use every connection. So one of them gets this connection once it is
+    // released.
     await until(async () => {
       const reads = Array.from({ length: READ_CONNECTIONS_MAX }, () => reader.deps.reads.of(...asks(), look))
       return (await Promise.all(reads)).some(({ pid }) => pid === seen[0]!.pid)
@@ -716,7 +719,7 @@ describe('reads from a replica', () => {
     assert.match(app.logs(), /reads go to the primary instead of the replica/)
   })
 
-  /** Fakes of a request and its reply. Default: for the ledger of `app`. */
+  /** Returns a fake request and a fake reply, by default for the ledger of `app`. */
   function asked({ known, ledgerId = app.ledgerId }: Reader = {}): [FastifyRequest, FastifyReply] {
     const headers = known === undefined ? {} : { 'if-known-size': `${known}` }
     const request = { headers, caller: { ledgerId } } as unknown as FastifyRequest

@@ -10,7 +10,8 @@ import { requestText } from '../helpers/raw-http.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
 test('a server that is closed', async (t) => {
-  // This application makes the ledger and reads the database. The tested server is another one, on a socket.
+  // This application makes the ledger and reads the database. The tested server is a second server, which listens on a
+  // socket.
   const app = await buildTestApp(t)
 
   await t.test('answers what it has taken, and takes nothing more', async (t) => {

@@ -328,7 +328,7 @@ test('a type counts at once, also for a server that was asked for it a moment be
   const app = await sharedApp()
   const body = { type: 'order/1', payload: GOOD }
   assertProblem(await app.send('POST', '/v1/records', { body }), 422, 'unknown_type')
-  // A second registry, as another server has one.
+  // A second registry, like the registry of another server.
   const other = new TypeRegistry(app.deps)
   const caller = { ledger: app.ledger.ledger.id, ledgerId: app.ledgerId }
   assert.equal(await other.find(caller, 'order/1'), null)

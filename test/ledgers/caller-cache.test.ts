@@ -125,7 +125,7 @@ test('an answer that comes when it may not be believed any more lets nobody in, 
   gate.close()
   const waiting = [callers.find(key), callers.find(fresh), callers.callerOf(known)]
   await nextTurn()
-  // The database has found the keys, and its answers are on the way. The keys end meanwhile.
+  // The database has found the keys and its answers are on the way. Meanwhile the keys are revoked or expire.
   keys.end(key)
   keys.end(fresh)
   clock.nowMs += KEY_CACHE_AGE_MS_MAX

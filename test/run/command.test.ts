@@ -44,7 +44,7 @@ test('a command runs by its name alone: its file begins nothing, and says how to
   const having = (pattern: RegExp) =>
     [...texts].filter(([, text]) => pattern.test(text)).map(([file]) => file)
   assert.deepEqual(having(/import\.meta\.main/), ['src/run/command.ts'])
-  // All of these files import the module that prints that message.
+  // All of these files must import run-to-end.ts, which prints that message.
   const files = having(/^export (const|function) main\b/m)
   const ours = Object.keys(COMMANDS).map((name) => `src/run/${name}.ts`)
   assert.deepEqual(files.sort(), ours.filter((file) => texts.has(file)).sort())

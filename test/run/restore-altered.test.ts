@@ -56,7 +56,9 @@ test('an altered archive is restored where it verifies, and refused by the same 
   const keyFile = await archiver.keyFile()
   const target = await createTestDatabase(t)
 
-  /** `rows`: query whose result on the restored ledger is returned. */
+  /**
+   * Restores the ledger from the files. Returns the verdict, and the result of the query `rows` on the restored ledger.
+   */
   async function restored(
     files: ArchiveFiles,
     rows = 'select 1',

@@ -65,7 +65,8 @@ test('rotations are found between entries that agents signed, whose proofs name 
       if (who === 'A') chain.notarize({}, undefined, undefined, own)
       else if (who === 'S') chain.notarize()
       else chain.rotateServerKey()
-      // An agent's entry needs the registration of the agent's key. The first server key signed the registration.
+      // The proof of an agent's entry needs the key that signed the registration of the agent's key. That is the first
+      // server key.
       serverKeys.push(who === 'A' ? 0 : rotations)
       if (who === 'R') rotations++
     }

@@ -101,7 +101,8 @@ test('whatever becomes of requests and answers, every record is there once, and 
         },
       }).notarizer(SMALL)
       await recordAll(ledger, 'garbage', 200)
-      // Flushes until nothing is buffered, because most of these faults look as if only an operator could mend them.
+      // Flushes until nothing is buffered. Most of these faults look as if only an operator could repair them, so a
+      // flush fails.
       while (ledger.stats.buffered > 0) await ledger.flush().catch(() => {})
       // The second 404 answered a request without records, so it does not count. A busy machine may add a timeout.
       assert.ok(ledger.stats.failures >= garbage.length * 2 - 1, `${ledger.stats.failures} failures`)

@@ -8,7 +8,7 @@ import { openSpool } from '../../sdk/node/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { begin, diskFull, injectFault, item, namesIn } from './spool-set-up.ts'
 
-/** A lock of an ended process that had our pid. */
+/** A lock of a process that has ended. That process had the pid of this process. */
 const GONE = { token: 'x', pid: process.pid, place: place(), startedAtMs: startedAtMs() - 10_000 }
 
 test('a lock that names no process is nobody’s', () => {

@@ -18,7 +18,7 @@ const signer = makeSigner()
 const signature = signer.sign(MESSAGE)
 const node = findNodeCrypto()!
 
-/* Engines that accept every signature. So the remaining refusals come from other checks. */
+/* Engines that accept every signature. So other checks must refuse the remaining cases. */
 const credulous = {
   'node:crypto': makeSyncEngine(makeNodeProviders({ ...node, verify: () => true })),
   WebCrypto: makeWebEngine(

@@ -33,13 +33,13 @@ import {
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 /**
- * A database owner with triggers and constraints disabled changes one value. Either verify names the value, or its
- * column is listed here with the reason why it is no evidence. Columns come from the database's catalogue, so a new
- * column must be classified.
+ * A database owner with triggers and constraints disabled changes one value. Either the verification names the value,
+ * or its column is listed here with the reason why it is no evidence. Columns come from the database's catalogue, so a
+ * new column must be classified.
  *
- * `idempotency_keys.seq` is partly evidence: it must name an entry of that agent that has no other key. The change
- * below breaks that rule. If the seq named another such entry, a retry would be answered with another record, and
- * nobody could detect it.
+ * `idempotency_keys.seq` is only partly evidence. It must name an entry of that agent, and no other key may name the
+ * entry. The change below breaks that rule. A change to another such entry cannot be detected: a retry would be
+ * answered with another record.
  *
  * `batch_chunks.content` is evidence, with two exceptions: its metadata, and bits of the compression whose change has
  * no effect. verify-batch.test.ts changes each byte.
@@ -122,8 +122,8 @@ const OF_PEERS = [
 ]
 
 /**
- * These tables are verified in the other ledger, which is large enough to have tiles. Verifying it takes five times
- * as long.
+ * These tables are verified in the other ledger, which is large enough to have tiles. Verifying the other ledger takes
+ * five times as long.
  */
 const OF_TALL_LEDGER = ['tree_tiles', 'tree_frontiers']
 
@@ -310,8 +310,8 @@ async function fill(app: GatedApp): Promise<NewLedger> {
 }
 
 /**
- * Makes two records. The first has all terms, a revision and all kinds of documents, one of them erased. The
- * verification of the second is in progress.
+ * Makes two records. The first record has all terms, a revision and all kinds of documents, one of them erased. The
+ * verification of the second record is in progress.
  */
 async function fillGated(app: GatedApp): Promise<void> {
   const { id } = await app.reach('VERIFIED', {
@@ -368,7 +368,7 @@ async function replaceMasterKey(app: TestApp): Promise<void> {
     values ('\\x0000000000000001', '\\x0000000000000002', 2, 0, 1, 0)`)
 }
 
-/** Erases two payloads, one of which the worker also removes. */
+/** Erases two payloads. The worker also removes one of them. */
 async function eraseTwo(app: TestApp, gone: { id: string }, stored: { id: string }): Promise<void> {
   const body = { code: 'expired', reason: 'kept long enough' }
   await app.send('DELETE', `/v1/records/${gone.id}/payload`, { body })

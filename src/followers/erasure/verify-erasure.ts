@@ -8,8 +8,8 @@ import { nativeProviders } from '../../signing/native.ts'
 
 /**
  * Throws ProofError unless an envelope key of the deployment signed the entry, and the entry orders exactly this
- * erasure: its ledger, subject and digest. The check is needed because a holder of the API's login can make the row
- * and the entry, but not the signature, and a document erased by mistake cannot be restored.
+ * erasure: its ledger, subject and digest. A holder of the API's login can make the row and the entry, but not the
+ * signature. Without this check a document could be erased by mistake, and it could not be restored.
  */
 export function verifyErasure(pending: PendingErasure, findKey: FindKey): void {
   const { statement } = verifySignedEntry(pending.entry, findKey, nativeProviders)

@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
  * descriptions. docs/guides/webhooks.md describes delivery and signatures.
  */
 export function describeWebhooks(schemas: SchemaComponents): Record<string, Json> {
-  // The union of all events is listed among the components too.
+  // Adds the schema of all events together to the components too.
   schemas.add(webhookEvent)
   const described = webhookEvent.options.flatMap((event) =>
     [...event.shape.type.values].map((name): [string, Json] => [

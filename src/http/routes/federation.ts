@@ -63,7 +63,7 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
       bodyLimit: PEER_REQUEST_BYTES_MAX,
     },
     async (request) => ({
-      // The parsed body consists of JSON values. The schema does not check the content of types and documents.
+      // The parsed body consists of JSON values. The schema does not check what is in types and documents.
       outcomes: await receiveEntries(deps, request.peer, request.body as SentEntries),
     }),
   )

@@ -10,16 +10,15 @@ export const otlpSettings = z
   })
   .meta({ id: 'OtlpSettings' })
 
-/** The settings are a member of an object, so that a missing body, which reads as null, changes nothing. */
+/** The settings are a member of an object, because a missing body reads as null. So a missing body changes nothing. */
 export const otlpBody = z
   .strictObject({ otlp: otlpSettings.nullable().describe('null: the defaults') })
   .meta({ examples: [{ otlp: { take: 'agents', content: 'digest', rest: 'drop' } }, { otlp: null }] })
 export const otlpAnswer = z.strictObject({ otlp: otlpSettings.nullable() })
 
-/** Body of a request. A thread reads it (src/records/otlp). In protobuf the body consists of bytes. */
+/** Body of a request. A thread reads it (src/records/otlp). In protobuf, the body consists of bytes. */
 export const exportRequest = z.looseObject({}).describe('an Export…ServiceRequest of OTLP 1.x')
 
-/** google.rpc.Status. */
 export const rpcStatus = z
   .strictObject({
     code: z.int().describe('of google.rpc.Code'),

@@ -169,7 +169,7 @@ const forkView = z
 export const forkPage = pageOf(forkView)
 export const leafCursor = z.tuple([hash])
 
-/* Between servers */
+/* Schemas of requests between servers */
 
 export const introductionBody = z.strictObject({ peer: idOf('peer'), token, invited: identity })
 export const introductionAnswer = z.strictObject({ envelope: base64 }).meta({ id: 'PeerIntroduced' })

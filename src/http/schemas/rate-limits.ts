@@ -5,7 +5,7 @@ import {
   RATE_LIMIT_PER_SECOND_MIN,
 } from '../../ledgers/limits.ts'
 
-/** Limits are stored as 4-byte floats. The answer shows the stored value. */
+/** A rate limit. Its numbers are stored as 4-byte floats, and the answer shows the stored numbers. */
 export const rateLimit = z.strictObject({
   requestsPerSecond: z.number().min(RATE_LIMIT_PER_SECOND_MIN).max(RATE_LIMIT_PER_SECOND_MAX),
   burst: z.int().min(1).max(RATE_LIMIT_BURST_MAX).describe('requests at once after a pause'),

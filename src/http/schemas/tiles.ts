@@ -6,5 +6,5 @@ export const tileParams = z.strictObject({
   '*': z.string().describe('`<L>/<N>` or `entries/<N>`, with `.p/<W>` if it is not full (C2SP tlog-tiles)'),
 })
 
-/** Hashes of 32 bytes each, or entries with the length before each. */
+/** A tile: hashes of 32 bytes each. Or an entry bundle: entries, each after its length. */
 export const tileBytes = { content: { 'application/octet-stream': { schema: z.string() } } }

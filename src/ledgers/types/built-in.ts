@@ -10,13 +10,13 @@ import {
 } from './definition.ts'
 
 export type RecordType = CompiledType & {
-  /** name/version */
+  /** Name and version of the type: `name/version`. */
   readonly name: string
   /** H(JCS(definition)), lower-case hex. */
   readonly digest: string
 }
 
-/** Types whose payload may be any object. Every document is an object, so no payload is validated. */
+/** Types whose payload may be any JSON object. Every document is an object, so their payloads need no validation. */
 const ANY_OBJECT: readonly TypeDefinition[] = [
   { name: 'generic', version: 1, payloadSchema: { type: 'object' } },
   {

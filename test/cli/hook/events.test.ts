@@ -67,8 +67,8 @@ test('the text of an error is content: without --content a record has its digest
 })
 
 /**
- * Events before an action, whose hook can deny it by exit code 2 (docs/integrations/hooks.md), named as in the hosts'
- * documentation.
+ * Events before an action. Their hook can deny the action by exit code 2 (docs/integrations/hooks.md). The names are
+ * those of the hosts' documentation.
  */
 const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'Claude Code': [

@@ -22,7 +22,7 @@ const INITIALIZED = { method: 'notifications/initialized' }
 const CALL = { id: 1, method: 'tools/call', params: { name: 'pay' } }
 const RESULT = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }
 
-/** Starts a streamable HTTP server whose answers come from `handle`, and an upstream to it. */
+/** Starts an MCP server over streamable HTTP whose answers come from `handle`. Opens an upstream to this server. */
 async function connect(t: TestContext, handle: (exchange: Exchange) => unknown) {
   const requests: { method: string; session: string | undefined; message: Message }[] = []
   const server = createServer(async (request, response) => {
@@ -68,7 +68,7 @@ async function connect(t: TestContext, handle: (exchange: Exchange) => unknown) 
   }
 }
 
-/** A server with sessions. `forget` drops them, like a restart. */
+/** Returns a server with sessions. `forget` drops all sessions, as a restart would. */
 function sessions(status: number, body = '') {
   let known = ''
   let made = 0

@@ -17,7 +17,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 type Recorded = { readonly name: string; readonly argumentsDigest?: { readonly sha256: string } }
 
-/** Opens a proxy with its own outbox, whose ledger records everything at once. */
+/** Opens a proxy with its own outbox. Its ledger records everything at once. */
 function openProxy(t: TestContext, held = true) {
   const { directory } = temporaryFiles(t)
   const open = new OpenCalls(directory)
@@ -147,7 +147,7 @@ test('without it each of them passes, and a record has the digest of its bytes',
     const bytes = Buffer.concat([Buffer.from(line), Buffer.from('\n')])
     assert.ok(passed.equals(bytes), what)
     const unread = recorded.filter(({ name }) => name === 'unread message')
-    // In UTF-16 the byte 0x0a occurs only at the end of a line.
+    // In these lines of UTF-16, the byte 0x0a occurs only at the end of a line.
     assert.deepEqual(
       unread.map(({ argumentsDigest }) => argumentsDigest!.sha256),
       [sha256(bytes)],
@@ -219,7 +219,7 @@ test('a model’s uses of tools, which a server runs when it has asked for them,
   }
 })
 
-/* Mutations of a line. `n` chooses the position, `other` is the text that is inserted. */
+/* Changes a line. `n` chooses the position. `other` is the text to insert. */
 type Mutation = (line: string, n: number, other: string) => string
 
 const NAMES = ['jsonrpc', 'id', 'method', 'params', 'name', 'arguments', '_meta']
@@ -236,13 +236,12 @@ const LETTERS: Readonly<Record<string, readonly string[]>> = {
 
 const nth = <Each>(list: readonly Each[], n: number): Each => list[n % list.length]!
 
-/** Returns another spelling that some servers accept as the name. */
+/** Returns another spelling of the name that some servers accept as the name. */
 function alike(name: string, n: number): string {
   const at = n % name.length
   return name.slice(0, at) + nth(LETTERS[name[at]!] ?? [name[at]!.toUpperCase()], n >> 4) + name.slice(at + 1)
 }
 
-/** Replaces one match of `pattern`, which `n` chooses. */
 function atOne(line: string, pattern: RegExp, n: number, replace: (found: string) => string): string {
   const places = [...line.matchAll(pattern)]
   if (places.length === 0) return line
@@ -266,7 +265,7 @@ const MUTATIONS: readonly Mutation[] = [
     nth([`[${line}]`, `[[${line}]]`, `[${line},${other}]`, JSON.stringify(line), `\ufeff${line}`], n),
   (line, n, other) => line + nth([' #', other, ',', '\0', ` ${other}`, '}'], n),
   (line) => line.replaceAll('"', "'"),
-  // Makes a 128-byte buffer end before an inner message.
+  // This mutation adds spaces, so that a buffer of 128 bytes ends just before an inner message.
   (line) =>
     line.replace(/(?<=.)\{"jsonrpc"/, (found, at: number) => ' '.repeat(127 - ((at + 127) % 128)) + found),
   (line, n) =>
@@ -301,7 +300,8 @@ const lines = fc
   .map(([base, mutations]) => mutations.reduce((line, [mutate, n, other]) => mutate(line, n, other), base))
 
 /**
- * The arguments of a call may mention another call in a string, even if a buffer would end before the mentioned call.
+ * A call whose arguments mention another call in a string. The call is allowed even if a buffer would end before the
+ * mentioned call.
  */
 const MENTIONED = `{${SHOWN},"params":{${ECHO},"_meta":{"progressToken":7},"jsonrpc":${JSON.stringify(CALL)}}}`
 

@@ -321,7 +321,7 @@ test('when several outcomes apply to an item, the first of the list is answered'
   const record = makeCreation(ledger, { deadlineMs: Date.now() - MINUTE_MS })
   await append(record, makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') }))
   const known = makeIdempotency('k', 'request')
-  // At first every property of the item is wrong. Then they are corrected one by one.
+  // At first every property of the item is wrong. Then the properties are corrected one by one.
   const wrong = {
     idempotency: known,
     subjectId: record.subjectId,
@@ -353,8 +353,8 @@ test('when several outcomes apply to an item, the first of the list is answered'
     item = { ...item, ...rest }
     const tried = ledgerId ? { ...item, ledgerId } : item
     if (outcome === 'refused_kind') {
-      // `again` takes precedence if an earlier item of the call is for the same record, whatever the outcome of the
-      // earlier item.
+      // The outcome is `again` if an earlier item of the call is for the same record, even if the earlier item is
+      // refused.
       assert.deepEqual(await append(item, { ...item, kind: 'record-activated' }), ['refused_kind', 'again'])
     }
     assert.deepEqual(await append(tried), [outcome])
@@ -500,7 +500,7 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
     await assert.rejects(appendEntries(api, [makeEntry(ledger), entry]), error)
     assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 4)
   }
-  // The reason of another record's step does not count as evidence.
+  // A completion needs evidence. The reason in a step of another record does not count as evidence.
   const other = makeWay(ledger, 'CREATED')
   await append(...other)
   const reason = makeDocument('reason', other[0]!.subjectId)

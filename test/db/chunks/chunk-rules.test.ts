@@ -21,7 +21,7 @@ import {
   type TestLedger,
 } from '../../helpers/test-ledger.ts'
 
-/* Tests those database rules for chunks that need erasures or other successful writes. */
+/* Tests database rules for chunks. This file has the rules that need erasures or other successful writes. */
 
 /** Makes a ledger whose entry 3 notarizes a batch of 66 records, and a copy of that ledger. */
 async function open(t: TestContext) {

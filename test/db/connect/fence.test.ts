@@ -128,7 +128,7 @@ async function startStandby(t: TestContext, primary: RunningPostgres): Promise<R
   return standby
 }
 
-/** Resolves when the pools have noticed. */
+/** Closes all connections of the proxy. Resolves when the pools have noticed. */
 async function cutAll(proxy: TcpProxy, pools: readonly pg.Pool[]): Promise<void> {
   proxy.cut()
   await until(async () => pools.every(({ totalCount }) => totalCount === 0))

@@ -69,7 +69,10 @@ test('only what a storage can make good may be accepted', () => {
     )
 })
 
-/** Values that a database or login may set for every session, and those that our sessions must have. */
+/**
+ * Pairs of values: a value that a database or login may set for every session, and the value that our sessions must
+ * have.
+ */
 const SETTINGS: Readonly<Record<string, readonly [theirs: string, ours: string]>> = {
   synchronous_commit: ['off', 'on'],
   // 250 ms is enough to set up the session on a busy machine.
@@ -104,14 +107,15 @@ test('sessions set for themselves what the database would have them be, whatever
   })
   const pool = openReadPool(testDatabase(apiUrl), { warn: () => {} })
   const client = await pool.connect()
-  // Ends the pool even after a failed assertion. Otherwise the pool would wait for this client.
+  // The pool is ended even after a failed assertion. Otherwise the pool would wait for this client.
   t.after(() => {
     client.release(true)
     return pool.end()
   })
   for (const [name, [, ours]] of Object.entries(SETTINGS))
     assert.equal((await client.query(`select current_setting($1) as v`, [name])).rows[0].v, ours, name)
-  // A value that the session set itself survives a reload; one from a database or login default does not.
+  // A value that the session itself has set survives a reload. A value from the default of a database or login does
+  // not.
   const { rows } = await client.query<{ name: string }>(
     `select name from pg_settings where name = any($1) and source <> 'session'`,
     [Object.keys(SETTINGS)],
@@ -204,7 +208,7 @@ test('what the owner makes depends on no setting of the database', async (t) => 
   })
 })
 
-/** Variables of libpq (its documentation, "Environment Variables"), of pg and of pgpass. */
+/** Names of variables of libpq (its documentation, "Environment Variables"), of pg and of pgpass. */
 const LIBPQ =
   'HOST HOSTADDR PORT DATABASE USER PASSWORD PASSFILE REQUIREAUTH CHANNELBINDING SERVICE SERVICEFILE OPTIONS APPNAME SSLMODE ' +
   'SSLNEGOTIATION REQUIRESSL SSLCOMPRESSION SSLCERT SSLKEY SSLCERTMODE SSLROOTCERT SSLCRL SSLCRLDIR SSLSNI REQUIREPEER ' +

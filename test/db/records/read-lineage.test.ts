@@ -24,7 +24,7 @@ import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.t
 
 const ROUNDS = 40
 const PAGE_BYTES = 4 * 1024 * 1024
-/** One round has evidence, values and envelopes of this size. The 33rd round does not fit into a page. */
+/** Size of the evidence, values and envelopes of one round, in bytes. The 33rd round does not fit into a page. */
 const ROUND_BYTES = 2 * 65_000
 const ROUND_KINDS = ['completion-submitted', 'completion-verified', 'revision-requested'] as const
 
@@ -77,7 +77,7 @@ test('ancestors are found through records of their own, and through several batc
   assert.deepEqual(await ancestorsOf(pool, ledger, last), above)
   for (const [i, id] of [last, ...above].entries())
     assert.equal(await depthOf(pool, ledger, id), above.length + 1 - i)
-  // The records of the short batch are in one chunk, those of the long one in three.
+  // The records of the short batch are in one chunk. The records of the long batch are in three chunks.
   assert.equal(await depthOf(pool, ledger, last, 3), 'unknown')
   assert.equal(await depthOf(pool, ledger, last, 4), above.length + 1)
   for (const nowhere of [randomId(), firstRecordId(randomId()), recordIdAt(long[0]!, 130)])
@@ -111,7 +111,7 @@ async function ancestorsOf(pool: pg.Pool, ledger: TestLedger, recordId: Uuid): P
   return (await listAncestors(pool, ledger.id, recordId)).map((record) => record.recordId)
 }
 
-/** Opens a ledger with functions that append records below others. */
+/** Opens a ledger. Returns functions that append records with a parent. */
 async function openLineage(t: TestContext) {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)
@@ -134,8 +134,8 @@ async function openLineage(t: TestContext) {
       return recordId
     },
     /**
-     * Appends a batch of 130 records. Those at `places` form a line of descent, the first below `parentId`. Returns
-     * their ids, lowest descendant first.
+     * Appends a batch of 130 records. Each record at `places` is a child of the record before it in `places`. The first
+     * is a child of `parentId`. Returns their ids, the lowest descendant first.
      */
     async appendBatch(parentId: Uuid, places: readonly number[]): Promise<Uuid[]> {
       const first = firstRecordId(randomId())

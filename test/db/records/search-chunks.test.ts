@@ -27,7 +27,7 @@ test('a page reads no chunk where the newest records are none of a batch, and on
   await append(api, makeBatch(ledger, 192))
   assert.equal((await searchRecords(new Searches(pool), ledger.id, search)).rows.length, 10)
   assert.deepEqual(chunks.splice(0), [1])
-  // Small chunks are all read at once.
+  // All small chunks are read at once.
   for (let i = 0; i < 5; i++) await append(api, makeBatch(ledger, 2))
   const { rows, next } = await searchRecords(new Searches(pool), ledger.id, search)
   assert.equal(rows.length, 10)

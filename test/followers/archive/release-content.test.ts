@@ -55,7 +55,7 @@ async function postBatch(app: TestApp, count = 70): Promise<string[]> {
   return made.map(({ id }) => id)
 }
 
-/** Returns the status and digest of every kind of answer about these records. */
+/** Returns the status and digest of every kind of answer about these records, by address. */
 async function answers(app: TestApp, ids: readonly string[]): Promise<Record<string, string>> {
   const [first, second] = ids as [string, string]
   const urls = [
@@ -477,7 +477,8 @@ test('a piece that is leaving is written once, and nothing more of it leaves whi
 })
 
 /**
- * Makes two batches with 36 chunks that may be released. `isSlow`: true if this read takes the whole time of a round.
+ * Makes two batches with 36 chunks that may be released. `isSlow`: returns true if this read takes the whole time of a
+ * round.
  */
 async function buildSlow(t: TestContext, isSlow: (read: number) => boolean) {
   const released = await buildReleasedApp(t)

@@ -71,7 +71,8 @@ test('envelopes that have left Postgres are answered by every route that reads, 
 
   await requireAuditable(app, released.deps.openContent())
 
-  // The next archive run rewrites the partial tile, including entries whose envelopes are no longer in Postgres.
+  // The next archive run rewrites the partial tile. The tile includes entries whose envelopes are no longer in
+  // Postgres.
   await notarizeSingles(app, 3)
   await released.leave()
   assert.deepEqual(
@@ -154,7 +155,7 @@ test('a request reads each bundle once, and an export that is under way while en
   })
   for await (const _ of readEntries(pool, app.ledgerId, 0, size)) {
   }
-  // Two queries read at most STREAM_ENTRIES_PER_QUERY entries each. Both read from the second tile.
+  // There are two queries, each for at most STREAM_ENTRIES_PER_QUERY entries. Both queries read from the second tile.
   assert.deepEqual(asked, [0, 1, 1, 2])
 })
 

@@ -134,7 +134,7 @@ test('a chunk that was tampered with is not rewritten, and holds up no other', a
   const before = await listStoredChunks(app)
   const server = await app.deps.signers.load()
   for (const [i, { seq }] of [changed!, noise!, fewer!].entries()) {
-    // The API refuses to erase an unreadable payload, so a thief appends the entry.
+    // The API refuses to erase an unreadable payload, so the test appends the entry like an attacker.
     const recordId = parseId('rec', batches[i]![0]!)
     const digest = toHex(digestOf(records[0]!))
     await appendAsApi(
@@ -258,8 +258,8 @@ test('a list that is read while records are erased shows none of them, or all as
     await order(app, [id])
     await eraser.run()
   }
-  // The erasure happens between reading the keys and reading the chunks. So a record that was found by its reference
-  // no longer has the reference.
+  // The erasure happens between reading the keys and reading the chunks. So the search finds a record by a reference
+  // that the record no longer has.
   beforeQuery(app, 'read_chunks', () => eraseAway(ids[0]!))
   const byReference = (await app.send('GET', '/v1/records?reference=one&order=asc')).json()
   assert.deepEqual(
@@ -337,7 +337,7 @@ test('the worker’s login takes nothing away but from the chunk of the record t
   assert.deepEqual([await listStoredChunks(app), (await app.sql(PENDING)).length], [chunks, 1])
   assert.equal(await call(rewritten(1)), 1)
 
-  // The trigger restricts the owner too.
+  // The trigger refuses this for the owner too.
   const again = await order(app, [ids[0]!])
   const update = (chunk: number) =>
     app.sql(

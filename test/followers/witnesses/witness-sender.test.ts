@@ -114,14 +114,14 @@ test('a witness that has seen more or less than was stored is asked again from t
   await grow()
   lane.add(ledgerId)
   await lane.step()
-  // The cosignatures are not stored, as if the witness's answer was lost or another worker got it.
+  // The cosignatures are deleted, as if the witness's answer was lost or another worker got the answer.
   await unguarded(app, 'delete from tallystick.cosignatures')
   await grow()
   lane.add(ledgerId)
   await lane.step()
   assert.deepEqual(seen, ['w1.example cosigned', 'w1.example cosigned'])
   assert.deepEqual(logged, [])
-  // The witness was restored from a backup and has the same key, but knows no tree.
+  // This witness was restored from a backup: it has the same key, but knows no tree.
   const forgetful = new Map()
   witness.state.findCosignedTree = (origin) => forgetful.get(origin) ?? null
   await grow()
@@ -181,7 +181,7 @@ test('nothing but a cosignature of just this checkpoint is stored, whatever a wi
     later(1)
   }
   assert.deepEqual(await app.sql('select from tallystick.cosignatures'), [])
-  // A timestamp in nanoseconds. The witness chooses it freely.
+  // Answers with a timestamp in nanoseconds. A witness can choose any timestamp.
   const silly = (body: string) => good(body, 1_700_000_000_000_000_000n)
   const lane = laneOf({ key, url: await startImpostor(t, answering(200, silly)) })
   lane.add(ledgerId)

@@ -8,11 +8,11 @@ import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.t
 import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../src/proof/request-limits.ts'
 
 /*
- * Attacks on a shared server by types and documents. Slices are measured in CPU time, so that other load does not
- * matter.
+ * Attacks a shared server by types and documents. Slices of the event loop are measured in CPU time, so that other load
+ * does not matter.
  */
 
-/** Maximum slice of the event loop, because the event loop serves all ledgers. */
+/** Maximum CPU time in ms of a slice of the event loop. The limit exists because the event loop serves all ledgers. */
 const SLICE_MS_MAX = 20
 const SLICES = 8
 

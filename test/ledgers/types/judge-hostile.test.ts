@@ -13,9 +13,9 @@ import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.
 import { signEntry } from '../../../src/signing/sign-entry.ts'
 
 /*
- * Attacks on a shared worker by types and documents. The worst case is the maximum number of rules, each of which
- * reads the maximum of data. It takes up to 13 ms of CPU. If a text were written for each rule instead of once, it
- * would take several times that.
+ * Attacks a shared worker by types and documents. The worst case is the maximum number of rules, each of which reads
+ * the maximum of data. The worst case takes up to 13 ms of CPU. It would take several times longer if a text were
+ * written for each rule instead of once.
  */
 
 const SLICE_MS_MAX = 40

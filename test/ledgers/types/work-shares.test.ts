@@ -66,7 +66,7 @@ test('what waits is done in order, one heavy piece a turn, and at the ledger’s
     order,
     Array.from({ length: 20 }, (_, i) => i),
   )
-  // Each piece but the first takes 10 ms at a share of a quarter. So the event loop is free most of the time.
+  // Each piece but the first takes 10 ms at a share of a quarter. So the event loop stays free most of the time.
   assert.ok(performance.now() - begun > 10 * 18 * (1 / SCHEMA_WORK_SHARE) * 0.9)
   assert.ok(longestTurnMs < 150, `${longestTurnMs} ms without a turn for others`)
 })

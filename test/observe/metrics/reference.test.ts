@@ -16,7 +16,7 @@ import { PROJECT_DIR } from '../../system/deployment/installation.ts'
 import { type Exposed, parseExposition } from './exposition.ts'
 import { readReferencePage } from './reference-page.ts'
 
-/** The other metrics are of the process itself, and the library names them. */
+/** All other metrics describe the process itself and get their names from the library. */
 const isOurs = ({ name }: { name: string }) => name.startsWith('tallystick_')
 
 /** The only allowed labels. With this list no label can come from a client. */

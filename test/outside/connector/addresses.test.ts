@@ -45,7 +45,7 @@ test('a name is judged by the address that is connected to, however it resolves 
     asked++
     return [{ address: asked === 1 ? '127.0.0.2' : '127.0.0.1', family: 4 }]
   }
-  // Only 127.0.0.1 listens, and only 127.0.0.2 is allowed: it stands for the public address.
+  // The peer listens only at 127.0.0.1. Only 127.0.0.2 is allowed, and it takes the role of a public address.
   const connector = new Connector({ allowances: parseAllowances('127.0.0.2'), resolveName: rebinding })
   t.after(() => connector.close())
   const url = `http://rebinding.example:${peer.port}/`
@@ -232,7 +232,7 @@ test('what speaks no TLS has failed at it', async (t) => {
   await assertFails(startConnector(t).post(request(plain.url.replace('http:', 'https:'))), 'tls_failed')
 })
 
-/** Asserts the refusal. It may name only what the author of the URL wrote. */
+/** Asserts that the post is refused. The message may name only what the author of the URL wrote. */
 async function assertRefused(post: Promise<unknown>, code: string, what: string): Promise<void> {
   await assert.rejects(post, { name: 'OutboundError', code }, what)
 }

@@ -18,7 +18,7 @@ const SPKI_OF_ED25519 = Buffer.from('302a300506032b6570032100', 'hex')
 
 type Received = ReturnType<Endpoint['received']>[number]
 
-/** Verifies with node:crypto and the public key that the API shows. */
+/** Verifies the signature with node:crypto and with the public key that the API shows. */
 function verifyAsymmetric({ headers, body }: Received, publicKey: string): void {
   const raw = Buffer.from(publicKey.replace('whpk_', ''), 'base64')
   const key = createPublicKey({ key: Buffer.concat([SPKI_OF_ED25519, raw]), format: 'der', type: 'spki' })

@@ -92,7 +92,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
        from tallystick.webhooks cross join generate_series(1, ${WEBHOOK_OPEN_MAX}) where webhook_id = $1`,
       )
       isUp = true
-      // At an even number of failures a new delivery comes first.
+      // If the number of failures is even, the worker sends a new delivery first.
       await endpoint.sql('update tallystick.webhook_cursors set failures = 6 where webhook_id = $1')
       await hurry(endpoint, 1, async () => (await standing(endpoint)).pending === 0)
       assert.equal(endpoint.received().length, 2)

@@ -66,7 +66,7 @@ describe('a range', () => {
       for (let from = 0; from < size; from++) {
         for (let to = from; to < size; to++) {
           const holds = (seq: number) => from <= seq && seq <= to
-          // An erased document can be explained only if the tree contains the entry of its erasure.
+          // An erasure can be shown only if the tree contains the erasure's entry.
           if ((holds(5) || holds(8)) && size < 14) continue
           const beside = erasures.filter((_, i) => holds([5, 8][i]!))
           const { of, completeness, entries } = verify(rangeOf(chain, { from, to }, { size, beside }))
@@ -152,7 +152,7 @@ describe('a range', () => {
     const at = last.lines.findIndex(({ seq }) => seq === 15)
     const cut = (copy: TestBundle) => copy.lines.splice(at, 1)
     refusesAfter('seq_not_dense', last, cut)
-    // Removes the line and renumbers the following ones. The head's range is also shortened in one case.
+    // Removes a line and renumbers the lines after it. In one case the range in the head is also shortened.
     const renumbered = (copy: TestBundle) => {
       cut(copy)
       for (const line of copy.lines.slice(at)) line['seq'] = (line['seq'] as number) - 1
@@ -172,7 +172,7 @@ describe('a range', () => {
     })
     refuses('bundle_incomplete', () => verifyTexts(bundleTexts(middle).slice(0, 1)))
     refuses('bundle_incomplete', () => verifyTexts([bundleTexts(middle)[0]!, '{"entries":0}']))
-    // A line is removed, and the count at the end matches.
+    // A line is removed, and the count in the last line is changed to match.
     const last = rangeOf(chain, { from: 14, to: 16 })
     refusesAfter('bundle_incomplete', last, (copy) => {
       copy.lines.pop()
@@ -368,7 +368,7 @@ describe('entries that an agent signed itself', () => {
     const mixed = verify(rangeOf(chain, { from: 0, to: batch.seq }))
     assert.deepEqual([mixed.entries, mixed.agentSigned], [chain.lines.length, 3])
     for (const line of [early, late, batch]) assert.deepEqual(verify(recordOf(line, keys)).agentSigned, 1)
-    // One of these entries is behind the range. It shows that the key was revoked later.
+    // One of these entries is behind the range. This entry shows that the key was revoked later.
     verify(rangeOf(chain, { from: early.seq, to: early.seq }, { beside: keys }))
   })
 
@@ -447,8 +447,8 @@ describe('a registered statement', () => {
     const beside = [policy]
     assert.equal(verify(rangeOf(chain, { from, to }, { beside })).issuersJudged, 1)
     assert.equal(verify(rangeOf(chain, { from: policy.seq, to })).issuersJudged, 1)
-    // The forged statement is refused if the bundle shows the policy. An entry that the range does not need is
-    // refused too.
+    // The forged statement is refused if the bundle shows the policy. A bundle with an entry that the range does not
+    // need is also refused.
     const forged = pushStatement(chain, signStatement(makeIssuer(issuer.issuer)))
     const end = register(chain, policy, forged).seq
     assert.equal(verify(rangeOf(chain, { from: forged.seq, to: end })).issuersJudged, 0)

@@ -42,15 +42,16 @@ import { verifyTexts } from '../../helpers/test-bundle.ts'
 import { vectors } from '../vectors.ts'
 
 /*
- * Fuzzes every decoder of external bytes with changed genuine vectors. Each input must be decoded within a time
- * limit. It must either be refused with ProofError, or the result must have the same meaning as the input. Results
- * that cannot be forged must equal the genuine ones. All other results are encoded again and compared with the input.
+ * Fuzzes every decoder of external bytes with changed genuine vectors. Each input must be decoded within a time limit.
+ * The decoder must either refuse the input with ProofError, or return a result with the same meaning as the input. A
+ * result that cannot be forged must equal the genuine result. Any other result is encoded again and compared with the
+ * input.
  */
 
 type Target<T extends string | Uint8Array> = {
   readonly genuine: readonly T[]
   readonly mutate: (genuine: T, random: Random, other: T) => T
-  /** Decodes a changed input or throws ProofError. Fails an assertion if the result differs from the input. */
+  /** Decodes a changed input or throws ProofError. Throws AssertionError if the result differs from the input. */
   readonly take: (input: T, genuine: T) => void
 }
 
@@ -61,10 +62,10 @@ type Report = {
   readonly codes: ReadonlySet<string>
 }
 
-/** Limit of the thread's CPU time for one input. The largest genuine input takes 10 ms. */
+/** Maximum CPU time of the thread in ms for one input. The largest genuine input takes 10 ms. */
 const INPUT_MS_MAX = 500
 
-/** Runs a target; each seed always gives the same inputs. Throws AssertionError with the input. */
+/** Runs a target. The same seed always gives the same inputs. Throws AssertionError that contains the input. */
 export function fuzz(name: string, { seed, runs }: { readonly seed: number; readonly runs: number }): Report {
   const target = TARGETS[name] as Target<string | Uint8Array>
   const random = makeRandom(seed)
@@ -82,7 +83,10 @@ export function fuzz(name: string, { seed, runs }: { readonly seed: number; read
   return { runs, taken, msMax, codes }
 }
 
-/** Runs a target with one input. Returns the code of the refusal, or null. Throws AssertionError. */
+/**
+ * Runs a target with one input. Returns the code of the refusal, or null if the input was accepted. Throws
+ * AssertionError if the target's assertions fail.
+ */
 export function give(
   name: string,
   input: string | Uint8Array,
@@ -216,7 +220,7 @@ const json: Target<string> = {
   },
 }
 
-/** The signatures of other keys may be added or removed, but the text must be the signed one. */
+/** The signatures of other keys may be added or removed, but the text must be the signed text. */
 const signedNote: Target<string> = {
   genuine: [note, note + receiptVectors.noteLine],
   mutate: mutateText,
@@ -434,7 +438,7 @@ function meaningOfBundle(text: string): string {
     .join('\n')
 }
 
-/** A null member means the same as an absent one. */
+/** A null member means the same as an absent member. */
 function meaningOf(text: string): JsonValue {
   return withoutNulls(parseJsonText(text))
 }

@@ -252,7 +252,7 @@ test('takes as many levels as it is told, 64 if it is not', () => {
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   assert.ok(parseJsonText(nested(3), { depthMax: 3 }))
   refuses('json_depth', () => parseJsonText(nested(4), { depthMax: 3 }))
-  // A text of more than 64 KiB that has `"` but no escapes, because without escapes the end of a string is found in
+  // The text has more than 64 KiB and contains `"` but no escapes. Without escapes, the end of a string is found in
   // another way.
   const long = `["${'x'.repeat(70_000)}",{"a":[]}]`
   parseJsonText(long, { depthMax: 3, tokensMax: 5 })

@@ -240,8 +240,8 @@ test('an agent whose key is known from elsewhere has signed all that it did, by 
   assertRefused('agent_key_refused', () => verifyChain(chain, pin(second)), /nor endorsed/)
   verifyChain(chain, pin(first, second))
   assertRefused('agent_key_refused', () => verifyChain(chain, pin(stranger)))
-  // The operator registers its own key before the genuine one, which it then endorses. With its own key it forges
-  // entries of the agent.
+  // The operator registers its own key first. With this key it endorses the agent's genuine key, and forges entries of
+  // the agent.
   chain.notarize()
   verifyChain(chain)
   assertRefused('agent_signature_missing', () => verifyChain(chain, pin(first)))

@@ -13,8 +13,8 @@ test('finds the oldest entry behind the checkpoints, whatever the order of times
   fc.assert(
     fc.property(times, fc.nat(30), fc.nat(30), (atMs, ownSize, outsideSize) => {
       const tail = new LedgerTail()
-      // Returns the size of the checkpoint once the ledger has reached this size: a checkpoint is compared, and so
-      // counts, from then on.
+      // Returns the checkpoint's size if the ledger has reached this size, and 0 before. A checkpoint counts only after
+      // it has been compared with the ledger.
       const known = (size: number, seq: number) => (size <= seq + 1 ? size : 0)
       for (const [seq, at] of atMs.entries())
         tail.append({ seq, atMs: at }, { ownSize: known(ownSize, seq), outsideSize: known(outsideSize, seq) })

@@ -24,8 +24,8 @@ import { verifyChain } from '../../helpers/verify-chain.ts'
 /* Tests that the server refuses to register each statement that a verifier of the ledger refuses. */
 
 /**
- * The Python verifier's tests read the same file. `code`: the refusal of `sent` under the policy; null: `sent` is
- * registered. `inLedger`: the code for a ledger line with those bytes, if it differs.
+ * The Python verifier's tests read the same file. `code` is the code with which the policy refuses `sent`; null if
+ * `sent` is registered. `inLedger` is the code for a ledger line with those bytes, if it differs.
  */
 type Vector = {
   readonly about?: string

@@ -63,8 +63,8 @@ function linksTo(folder: string, names = readdirSync(folder)): Record<string, st
 }
 
 /**
- * Runs each program in the folder. Each must print its records, and the last one also its status. The ledger must
- * contain the records and verify.
+ * Runs each program in the folder. Each program must print its records, and the last program also its status. The
+ * ledger must contain the records and verify.
  */
 export async function pastePrograms(
   folder: string,

@@ -45,8 +45,8 @@ test("a thief of all of the server's keys cannot speak for an agent that signs f
   assert.deepEqual(await openFaults(audit), [])
   assert.equal(await verdict(app), 'OK')
 
-  // The thief is the database's owner, and deletes the rows because of which the database refused. The worker stops,
-  // and verification fails.
+  // The thief is the owner of the database and deletes the rows that made the database refuse. The worker stops, and
+  // verification fails.
   const [row] = await app.sql<{ row: string }>(
     'select to_jsonb(k)::text as row from tallystick.agent_signing_keys k',
   )
@@ -84,7 +84,8 @@ test('a key that the thief registers, with whatever signatures it can make, is r
     audit,
     `insert into tallystick.agent_signing_keys select * from tallystick.aside; drop table tallystick.aside`,
   )
-  // The server trusts the row. So the thief's next entry is in the chain, behind the entry that proves the theft.
+  // The server trusts the forged row. So the thief's next entry is in the chain, behind the entry that proves the
+  // theft.
   expectStatus(201, await app.send('POST', '/v1/records', { body: signedRecord(other, signingOf(app)) }))
   assert.match(await verdict(app), /^seq=\d+ agent_key_refused: no current key of/)
   await followAll(audit)

@@ -28,9 +28,9 @@ import {
 } from '../../helpers/test-ledger.ts'
 
 /*
- * Findings H1, M1, M3 and M6: a thief has a database login but not the master key. The thief reads every table, and
- * so knows every id, kid and leaf. The thief can call each function and write each table that the login may. No
- * attempt may leave a row behind.
+ * Findings H1, M1, M3 and M6: a thief has a database login but not the master key. The thief reads every table, and so
+ * knows every id, kid and leaf. The thief can call each function and write each table for which the login has the
+ * right. No attempt may leave a row behind.
  */
 
 const UNPROVEN = '28000'
@@ -243,7 +243,7 @@ for (const login of LOGINS) {
 }
 
 /**
- * Functions that write even if their arguments match no row, so they must be refused. The other functions find
+ * Functions that write even if their arguments match no row, so each call must be refused. The other functions find
  * nothing to change.
  */
 const MUST_REFUSE: Record<(typeof LOGINS)[number], string[]> = {

@@ -14,9 +14,9 @@ import { until } from '../../helpers/wait.ts'
 import { buildStage, type Stage } from '../../helpers/webhook-stage.ts'
 
 /*
- * Finding H1 in SECURITY.md, second half: an unsigned entry named the agent, its key or a peer. The server trusted
- * the entry, and what it signed for the thief was paid. Here the database's owner makes the entry, because the owner
- * can write whatever a stolen login could ever write.
+ * Finding H1 in SECURITY.md, second half: an unsigned entry named the agent, its key or a peer. The server trusted this
+ * entry and signed entries for the thief, and the thief was paid. In this test the owner of the database makes the
+ * unsigned entry, because the owner can write everything that a stolen login can write.
  */
 
 test('nobody is paid on the word of an agent and a key that no signed entry named', async (t) => {
@@ -53,7 +53,7 @@ async function attack(t: TestContext, stage: Stage): Promise<void> {
   await honest.isPaid()
   assert.deepEqual(await statesOf(stage, [first, second]), ['SUBMITTED', 'SUBMITTED'])
   assert.deepEqual(await told(), { webhook: [], page: [], tail: [] })
-  // Only events that move no money are sent: those before the settlement.
+  // The last event that is sent is the one before the settlement. It moves no money.
   await endpoint.hears(1, 'verdict.rendered')
   await until(() => tail.events.at(-1)?.event.type === 'verdict.rendered')
   const { data, more, nextCursor } = await eventPage(stage, { limit: 200 })

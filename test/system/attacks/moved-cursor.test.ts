@@ -11,9 +11,9 @@ import { connect } from '../../helpers/connect.ts'
 import { buildGatedApp } from '../../helpers/gated-app.ts'
 
 /*
- * Finding M3 (c) in SECURITY.md: an attacker has only the worker's database login, and moves the follower's cursor
- * past an unsigned entry. Without a defence no fault is found, and the worker signs entries that depend on the
- * unsigned one.
+ * Finding M3 (c) in SECURITY.md: an attacker has only the worker's database login, and moves the follower's cursor past
+ * an unsigned entry. Without a defence no fault is found, and the worker signs entries that depend on the unsigned
+ * entry.
  */
 
 test('a cursor that was moved past an unsigned entry is not believed, and the entry is found', async (t) => {
@@ -27,7 +27,7 @@ test('a cursor that was moved past an unsigned entry is not believed, and the en
   await move('size')
   await round()
   assert.equal((await app.get(id)).state, 'SUBMITTED')
-  // The cursor is at the head, so the follower alone would have nothing to do.
+  // The cursor is at the end of the chain, so the follower alone would have nothing to do.
   await makeCursorRound(audit.follower)()
   await followAll(audit)
   await round()

@@ -4,8 +4,9 @@ import { startOrganisations } from '../../helpers/federation.ts'
 import { lookAtVictims, Mallory, offering, toSent } from '../federation/mallory.ts'
 
 /*
- * Requests of peers append one after another. In that queue, an offer's evidence was checked against its schema. A
- * tenant with a costly schema gets a tenth of the time for such checks, so it delayed all other peers.
+ * Requests of peers wait in one queue, because their entries are appended one after another. Before the fix, the server
+ * checked an offer's evidence against its schema in that queue. A tenant with a costly schema gets a tenth of the time
+ * for such checks. So this tenant delayed all other peers.
  */
 
 const OFFERS = 6

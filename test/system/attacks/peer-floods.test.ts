@@ -5,8 +5,8 @@ import { lookAtVictims, type Mallory, meetMallory, offering } from '../federatio
 import { unchanged, verifyOwnExport } from '../federation/unchanged.ts'
 
 /*
- * Finding M4: a peer sent requests with 40 records of 60 KB each. So 15 MB a second were stored permanently, although
- * every rate limit was met. The budget in this test is small, but the attack is the same.
+ * Finding M4: a peer sent requests with 40 records of 60 KB each. So the server stored 15 MB a second permanently,
+ * although the peer respected every rate limit. The budget in this test is smaller than usual.
  */
 
 const RECORDS = 40
@@ -66,7 +66,7 @@ test('a peer has so much stored in a day, and no more, whatever it sends', { tim
     }
     assert.equal(taken.length, REQUESTS_TAKEN * RECORDS)
     const { budget } = await victim.ask('GET', peer)
-    // The number includes the entry of the handshake.
+    // The number also counts the entry of the handshake.
     assert.deepEqual(budget.entries, { used: taken.length + 1, perDay: BUDGET.entriesPerDay })
     assert.equal(budget.bytes.perDay, BUDGET.bytesPerDay)
     // The budget also counts the few entries that were stored before the limit was set.

@@ -28,8 +28,8 @@ test('the limits on the page are the limits in the code', () => {
 })
 
 /**
- * Members that all requests signed by an agent have, and those that all steps have. The page describes them below its
- * table.
+ * SIGNED has the members of all requests that an agent signs. OF_STEPS has the members of all steps. The page describes
+ * them below its table.
  */
 const SIGNED = ['envelope', 'salt']
 const OF_STEPS = ['onBehalfOf', 'occurredAt']

@@ -3,7 +3,10 @@ import { join, resolve } from 'node:path'
 
 const PROJECT = resolve(import.meta.dirname, '..', '..', '..')
 
-/** A block of a page. Its mark is from the paragraph before it, and says whether the block was tried. */
+/**
+ * A block of a page with its mark. The mark stands in the paragraph before the block and says whether the block was
+ * tried.
+ */
 export type MarkedBlock = {
   readonly mark: 'Tried' | 'Parsed' | 'Not tried' | null
   readonly language: string

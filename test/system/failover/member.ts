@@ -18,7 +18,7 @@ export class Member {
   readonly restUrl: string
   /** URL of the superuser's login, which bypasses HAProxy and the proxies. */
   readonly url: string
-  /** True: the member is stopped or cut off, so that its view of the cluster may be old. */
+  /** True while the member is stopped or cut off. Then its view of the cluster may be old. */
   isCutOff = false
   readonly #place: MemberPlace
   readonly #proxies: readonly TcpProxy[]

@@ -16,7 +16,7 @@ import {
 } from './mallory.ts'
 import { verifyOwnExport } from './unchanged.ts'
 
-/* The victim's sender must neither crash nor accept the false answers of a peer. */
+/* Tests that the victim's sender neither crashes nor accepts the false answers of a peer. */
 
 /** Returns rows that show which entries of the victim the peer has received. */
 async function heardOf({ victim, peer }: Mallory): Promise<string[]> {
@@ -42,8 +42,8 @@ function hurry(victim: Organisation) {
 }
 
 /**
- * Asserts that after such an answer the victim's delivery fails with the code, changes nothing, and pauses before it
- * retries.
+ * Asserts that after Mallory's false answer the victim's delivery fails with the code, changes nothing, and pauses
+ * before it retries.
  */
 async function believesNothing(mallory: Mallory, lie: (heard: Heard) => Lie, code: RegExp): Promise<void> {
   const before = await heardOf(mallory)
@@ -228,7 +228,8 @@ test('what a peer refuses for good is a dead letter, and what it says of it is n
     ['fork', 'unexpected_answer', 'unexpected_answer', 'unexpected_answer'],
   )
   for (const { detail } of data) assert.ok((detail ?? '').length <= 1_000)
-  // Entries of other records are sent. These entries are sent too, once the peer accepts them.
+  // The peer answers honestly from now on. Entries of other records are sent normally. The refused entries are sent
+  // again too.
   mallory.lie = (heard) => mallory.honestAnswer(heard)
   await createShared(mallory)
   await until(async () => (await drainOf(mallory)).behind === 0)

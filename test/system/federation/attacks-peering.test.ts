@@ -217,7 +217,7 @@ test('without an allowance a peer is not at a loopback address', async (t) => {
   const mallory = await Mallory.open(t, victim)
   const invitation = await mallory.invite()
   await refused(victim, () => mallory.introduce(invitation), 422, 'url_refused')
-  // A private address is refused by name too, because the name is resolved at each request.
+  // A private address is also refused if it comes from a name, because the name is resolved at each request.
   const named = mallory.identity({ url: `https://localhost:${new URL(mallory.url).port}` })
   const { status } = await mallory.introduce(invitation, { invited: named })
   if (status === 200) {

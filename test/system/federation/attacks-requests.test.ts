@@ -89,7 +89,7 @@ test('a tenant of the same server has the same key, and is somebody else', async
   const own = mallory.record().last()
   const sent = (line: Parameters<typeof toSent>[0]) => ({ entries: [toSent(line)] })
   const notarized = tenant.notarize()
-  // The tenant has another peering with the same victim. The same key signs the tenant's requests.
+  // The tenant has a second peering with the same victim. The same key signs the tenant's requests in both peerings.
   const second = await Mallory.open(t, victim, tenant)
   await second.join(await second.invite())
   await second.greet()

@@ -72,7 +72,8 @@ test('the guide names values that there are', () => {
   const unknown = named
     .filter((name) => name.split('.')[0]! in values)
     .filter((name) => !known.some((path) => path === name || path.startsWith(`${name}.`)))
-    // A name below a value whose names the user chooses is known, such as one in `api.serviceAccount.annotations`.
+    // If the user chooses the names below a value, all names below it are known. An example is
+    // `api.serviceAccount.annotations`.
     .filter((name) => !known.some((path) => name.startsWith(`${path}.`)))
   assert.deepEqual(unknown, [])
 })
@@ -93,7 +94,9 @@ test('load balancers close idle connections before servers do, and after streams
   }
 })
 
-/** Lists names such as `api.autoscaling.enabled`. Names below a value whose names the user chooses are left out. */
+/**
+ * Lists names such as `api.autoscaling.enabled`. If the user chooses the names below a value, these names are left out.
+ */
 function namesOf(value: Values, path = ''): string[] {
   return Object.entries(value)
     .flatMap(([name, inner]) => {

@@ -1,7 +1,7 @@
 /*
  * npm run drill -- mutations [--only TEXT] [--from N] [--whole]
  *
- * Breaks one line after another in a copy of the project, and runs the tests that are nearest to the line's file by
+ * Breaks one line after another in a copy of the project. Runs the tests that are nearest to the line's file by
  * imports. If these pass, all of `npm test` runs. Prints the test that noticed each mutation. Exits with 1 if a
  * mutation was not noticed.
  *
@@ -88,7 +88,9 @@ function nearTo(file: string): string[] {
   return [...tests.filter(isOfRoom), ...tests.filter((test) => !isOfRoom(test))].slice(0, NEAREST_MAX)
 }
 
-/** Runs the files, or all of `npm test`, until the first failure. Returns the failed test; null: all passed. */
+/**
+ * Runs the files, or all of `npm test`, until the first failure. Returns the failed test, or null if all tests passed.
+ */
 async function firstFailure(files: readonly string[]): Promise<string | null> {
   const run = spawn(process.execPath, ['test/run.ts', ...files], {
     cwd: copy,

@@ -28,7 +28,7 @@ const LEDGERS = 3
 const CLIENTS = 12
 const LOAD_MS = 2_000
 
-/** What remains when the database's machine is gone. Each item was stored on another machine. */
+/** What remains when the machine of the database is gone. Each of these items was stored on another machine. */
 type Left = {
   readonly dir: string
   readonly ledgers: readonly Ledger[]

@@ -171,8 +171,8 @@ test('an acknowledgement that is put there once more is none, though it is signe
     await worker.restored.step()
     assertProblem(await post(app), 503, 'ledger_closed')
   }
-  // The ledger is restored to the acknowledged state again, with another lost checkpoint. Then it is restored to
-  // another state, with the same checkpoint.
+  // First the ledger is restored to the acknowledged state again, but another checkpoint is lost. Then the ledger is
+  // restored to another state, and the same checkpoint is lost.
   await restoreTo(app, 3)
   await keepUnknown(worker, app.ledger, 11)
   await putOnceMore()
@@ -184,7 +184,7 @@ test('an acknowledgement that is put there once more is none, though it is signe
 test('an acknowledgement of another checkpoint is none for this one', async (t) => {
   const { app, worker } = await setUp(t)
   await keepUnknown(worker, app.ledger, 10)
-  // Another worker has another folder of notes, with a smaller checkpoint.
+  // A second worker has another folder of checkpoints, with a smaller checkpoint.
   const other = await makeRestoreWorker(t, app)
   const chain = await keepUnknown(other, app.ledger, 9)
   await other.restored.step()

@@ -200,7 +200,7 @@ async function statusOf(app: TestApp, key: string): Promise<number> {
   return (await app.send('POST', '/v1/records', { key, body })).statusCode
 }
 
-/** Sends requests with an existing key one after another. `stop` ends this and returns the statuses. */
+/** Sends requests with an existing key one after another. `stop` ends the requests and returns their statuses. */
 function startLoad(server: Server, key: string): { stop(): Promise<number[]> } {
   const stop = new AbortController()
   const running = (async () => {

@@ -19,9 +19,9 @@ type OpenApi = {
   >
 }
 
-/** Number of examples per operation and phase. With all phases a run takes about two minutes on two cores. */
+/** Maximum number of examples per operation and phase. With all phases a run takes about two minutes on two cores. */
 const EXAMPLES_MAX = 25
-/** Maximum time of an answer. A read that waits for a checkpoint answers after ten seconds at most. */
+/** Maximum time in seconds of an answer. A read that waits for a checkpoint answers after ten seconds at most. */
 const ANSWER_SECONDS_MAX = RECEIPT_WAIT_SECONDS_MAX + 10
 
 const FAULTS = /^=+ (?:ERRORS|FAILURES) =+$[\s\S]*?(?=^=+ (?:WARNINGS|SUMMARY) =+$)/m

@@ -26,7 +26,7 @@ import {
  * /proc.
  */
 
-/** Maximum wait. The worker loads its modules again, which takes long on a busy machine. */
+/** Maximum wait in ms. The worker loads its modules again, which takes long on a busy machine. */
 const PATIENCE_MS = 30_000
 const skip = process.platform !== 'linux'
 

@@ -52,8 +52,8 @@ function piece(from: number, ledgerId = LEDGER): { readonly lines: Buffer; reado
 }
 
 /**
- * Opens a reader of a store that has these pieces. The store answers after `go` is called, for all pieces or for one
- * of them.
+ * Opens a reader of a store that has these pieces. The store answers after `go` is called. `go` applies to all pieces
+ * or to one piece.
  */
 function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   const outcomes: ArchiveReadOutcome[] = []

@@ -22,7 +22,7 @@ export function withPalette(png: Uint8Array): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // 8 bits per pixel, with a palette.
+  // The image has 8 bits per pixel and a palette.
   header.set([8, 3, 0, 0, 0], 8)
   const colours = Buffer.from(palette.flatMap((shade) => [shade >> 16, (shade >> 8) & 0xff, shade & 0xff]))
   return Buffer.concat([
