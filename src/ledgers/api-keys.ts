@@ -9,8 +9,9 @@ import { type MacKey, makeRowMac, type RowMac } from '../signing/row-mac.ts'
  *
  * The key contains the ledger's id. So in a database that is distributed by ledger, the key can be found by its
  * primary key. With the checksum, scanners recognise a leaked key, and the server refuses a typing error without a
- * query. The checksum is no protection, because anybody can compute it (docs/decisions/0003). Only the SHA-256 of the
- * whole key is stored. No slow hash is needed, because the secret has 160 random bits.
+ * query. The checksum is no protection, because anybody can compute it
+ * (docs/decisions/0003-keys-and-database-logins.md#form-of-an-api-key). Only the SHA-256 of the whole key is stored. No
+ * slow hash is needed, because the secret has 160 random bits.
  */
 const PREFIX = 'tly_'
 const KEY_PATTERN = /^tly_([0-7][0-9a-hjkmnp-tv-z]{25})([0-9a-f]{40})([0-9a-f]{8})$/

@@ -38,7 +38,7 @@ export type EnqueueCompletionsDeps = {
  * than the workers verify, another ledger waits for COMPLETIONS_QUEUED_MAX jobs and not for the whole backlog.
  *
  * There is no cursor. An index contains only waiting completions, so an idle round costs one index read, and no
- * completion is ever skipped (docs/decisions/0014-a-completion-needs-no-job.md).
+ * completion is ever skipped (docs/decisions/0008-verification-and-followers.md#verification-of-completions).
  */
 export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)

@@ -72,7 +72,8 @@ const REASONS = [...REPLICA_REFUSALS, 'failed', 'refused'] as const
 type FallbackReason = (typeof REASONS)[number]
 
 /**
- * Reads of a ledger. They use the replica where possible (docs/decisions/0033-reads-from-a-replica.md).
+ * Reads of a ledger. They use the replica where possible
+ * (docs/decisions/0032-failover-and-replicas.md#reads-from-a-replica).
  *
  * Only successful answers of the replica count. If the replica is down or behind, lacks something or finds a fault,
  * the same request reads from the primary. So no client gets `not_found` for something that was answered with 201. A

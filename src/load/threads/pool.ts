@@ -27,7 +27,7 @@ type PoolOptions = {
 }
 
 /**
- * Runs work in a few threads if it would block the event loop for too long (docs/decisions/0021-work-in-threads.md).
+ * Runs work in a few threads if it would block the event loop for too long (docs/decisions/0021-worker-threads.md).
  *
  * The queue is limited by count and by bytes. An owner may use half of what the other owners leave free. Owners are
  * served round-robin, and no owner may use the last thread. If a thread takes too long, it is ended and replaced. If

@@ -23,9 +23,9 @@ import {
 export type Grouped = ReadonlyMap<string, readonly string[]>
 
 /**
- * Finds spans and logs that ledgers already have (docs/decisions/0030-a-span-is-one-record.md). Nothing additional is
- * stored for this: a trace already is a key of batch_keys, which leads to the chunks with the trace's spans. A
- * process caches these spans, and reads only the ones that were added later.
+ * Finds spans and logs that ledgers already have (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
+ * Nothing additional is stored for this: a trace already is a key of batch_keys, which leads to the chunks with the
+ * trace's spans. A process caches these spans, and reads only the ones that were added later.
  */
 export class KnownItems {
   readonly #pool: pg.Pool

@@ -27,7 +27,7 @@ export type SchemaSource = { readonly text: string; readonly base: string }
  * A compiled JSON Schema (2020-12). A tenant wrote the schema, and tenants send the values.
  *
  * Schema and values may be hostile, and all tenants share the thread. So no code is generated, as ajv would do
- * (docs/decisions/0007-schemas-are-interpreted.md). Instead a schema becomes closures, and each of them spends steps
+ * (docs/decisions/0007-schema-validation.md). Instead a schema becomes closures, and each of them spends steps
  * for its work. When the steps are used up, the validation ends, whatever the schema is. The stack is limited too:
  * in-place.ts limits nested subschemas for one value, and JSON_DEPTH_MAX limits the depth of values.
  */
