@@ -3,7 +3,7 @@
 set local search_path = tallystick;
 
 -- ---------------------------------------------------------------------------------------------------------
--- Proof of the writer (docs/decisions/0020-a-login-alone-writes-nothing.md)
+-- Proof of the writer (docs/decisions/0003-keys-and-database-logins.md#proof-of-the-writer)
 -- ---------------------------------------------------------------------------------------------------------
 
 -- Every table requires that a session has proven the master key. Exceptions are the tables that only append_entries

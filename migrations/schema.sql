@@ -4240,7 +4240,7 @@ comment on function tallystick.is_of_batch(uuid) is 'Whether a record with this 
 batch_chunks_ids).';
 
 comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items whose traces or groups of logs have got records of the same agent from `unseen_befores` on. Their
-spans and logs may be stored already (docs/decisions/0030-a-span-is-one-record.md).
+spans and logs may be stored already (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
 
 Other keys of the items are ignored.';
 
@@ -4445,7 +4445,7 @@ comment on table tallystick.agent_signing_keys is 'Keys by which agents sign the
 
 comment on table tallystick.agents is 'Agents of a ledger, from agent-registered and agent-disabled entries.';
 
-comment on table tallystick.api_key_secrets is 'Hashes of the secrets of keys: one for each key, and, while a key is rotated, a second one that ends soon. The MAC under the master key covers everything that the secret grants (docs/decisions/0006). A row that no server made grants nothing.';
+comment on table tallystick.api_key_secrets is 'Hashes of the secrets of keys: one for each key, and, while a key is rotated, a second one that ends soon. The MAC under the master key covers everything that the secret grants (docs/decisions/0003-keys-and-database-logins.md#rows-of-api-keys). A row that no server made grants nothing.';
 
 comment on table tallystick.api_keys is 'API keys, from key-created and key-revoked entries. Their secrets are in api_key_secrets.';
 

@@ -1,5 +1,5 @@
 -- Returns the items whose traces or groups of logs have got records of the same agent from `unseen_befores` on. Their
--- spans and logs may be stored already (docs/decisions/0030-a-span-is-one-record.md).
+-- spans and logs may be stored already (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
 --
 -- Other keys of the items are ignored.
 create or replace function items_overtaken(

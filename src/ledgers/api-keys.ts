@@ -9,8 +9,9 @@ import { type MacKey, makeRowMac, type RowMac } from '../signing/row-mac.ts'
  *
  * The ledger's id is in the key, so that a database that is distributed by ledger can find the key by its primary key.
  * With the checksum, scanners recognize leaked keys, and the server refuses a misspelt key without a query. The
- * checksum is no protection, because anybody can compute it (docs/decisions/0003). Only the SHA-256 of the whole key is
- * stored. A slow hash is not needed, because the secret has 160 random bits.
+ * checksum is no protection, because anybody can compute it
+ * (docs/decisions/0003-keys-and-database-logins.md#form-of-an-api-key). Only the SHA-256 of the whole key is stored. A
+ * slow hash is not needed, because the secret has 160 random bits.
  */
 const PREFIX = 'tly_'
 const KEY_PATTERN = /^tly_([0-7][0-9a-hjkmnp-tv-z]{25})([0-9a-f]{40})([0-9a-f]{8})$/

@@ -39,7 +39,7 @@ export type DatabaseOrUrl = Database | string
 
 /**
  * Computes the MAC by which Postgres knows that this process has the master key
- * (docs/decisions/0020-a-login-alone-writes-nothing.md).
+ * (docs/decisions/0003-keys-and-database-logins.md#proof-of-the-writer).
  */
 type DatabaseMac = (chunks: Iterable<Uint8Array>) => Buffer
 

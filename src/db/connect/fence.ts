@@ -16,7 +16,7 @@ export type Timeline = {
  *
  * A replaced primary that was stopped or cut off from its cluster may not know that it was replaced. It answers like
  * any other primary, and none of its own data shows the replacement. This process remembers it instead
- * (docs/decisions/0032-old-primaries-are-fenced.md).
+ * (docs/decisions/0032-failover-and-replicas.md#replaced-primaries).
  *
  * The timeline of a session never changes: a demoted primary ends its sessions, and sessions of a standby are
  * refused. So each connection reads its timeline once. The timeline is compared whenever the connection is taken from

@@ -27,7 +27,7 @@ export type EnqueueDeps = {
  *
  * A job represents a lease and not an event. If ten million events wait for a slow endpoint, or for a peer that was
  * away for a day, they are just a number in a cursor and delay nobody else
- * (docs/decisions/0012-webhooks-follow-the-chain.md).
+ * (docs/decisions/0012-webhook-delivery.md).
  */
 export async function enqueueLeases<Queue extends QueueName, L extends Lease>(
   { pool, boss, wake }: EnqueueDeps,

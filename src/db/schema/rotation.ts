@@ -36,7 +36,7 @@ export async function startRotation(
     if (old.length > 1 && !options.force) {
       const kids = old.map(({ kid }) => Buffer.from(kid).toString('hex')).join(', ')
       throw new Error(
-        `an earlier rotation is not finished: the keys ${kids} are all in use. Wait for the worker, or use --force (docs/operate/key-rotation.md)`,
+        `an earlier rotation is not finished: the keys ${kids} are all in use. Wait for the worker, or use --force (docs/operate/secrets.md#the-envelope-key)`,
       )
     }
     if (options.compromisedAt) await markCompromised(client, options.compromisedAt)

@@ -39,7 +39,7 @@ export type EnqueueCompletionsDeps = {
  * backlog.
  *
  * There is no cursor. An index contains only waiting completions, so an idle round takes one index read, and no
- * completion is ever skipped (docs/decisions/0014-a-completion-needs-no-job.md).
+ * completion is ever skipped (docs/decisions/0008-verification-and-followers.md#verification-of-completions).
  */
 export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)

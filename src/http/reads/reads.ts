@@ -72,12 +72,13 @@ const REASONS = [...REPLICA_REFUSALS, 'failed', 'refused'] as const
 type FallbackReason = (typeof REASONS)[number]
 
 /**
- * Reads data of a ledger, from the replica where possible (docs/decisions/0033-reads-from-a-replica.md).
+ * Reads data of a ledger, from the replica where possible
+ * (docs/decisions/0032-failover-and-replicas.md#reads-from-a-replica).
  *
  * Only successful answers of the replica count. If the replica is unavailable or behind, lacks something or finds a
  * fault, the same request reads from the primary. So no client gets `not_found` for something that was answered with
  * 201. A connection is reserved for the whole read, except during a long wait for the archive. After
- * `archive_unavailable` the primary is not tried.
+ *      `archive_unavailable` the primary is not tried.
  */
 export class Reads {
   readonly #primary: Primary

@@ -25,7 +25,7 @@ type PoolOptions = {
 
 /**
  * Runs work in a few threads if the work would block the event loop for too long
- * (docs/decisions/0021-work-in-threads.md).
+ * (docs/decisions/0021-worker-threads.md).
  *
  * The waiting work is limited by number and by bytes. An owner may use half of what the other owners leave free. Owners
  * are served round-robin, and no owner may use the last thread. A thread that takes too long is ended and replaced. A

@@ -6,8 +6,8 @@ import { sha256Hex } from '../../signing/sha256.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
 /*
- * Identifies spans and logs that were sent before (docs/decisions/0030-a-span-is-one-record.md). All records of a
- * group have a common key in batch_keys: the trace. For a log without a trace, it is a reference.
+ * Identifies spans and logs that were sent before (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
+ * All records of a group have a common key in batch_keys: the trace. For a log without a trace, it is a reference.
  */
 
 export const SPAN_TYPE = 'otel-span/1'

@@ -23,9 +23,9 @@ import {
 export type Grouped = ReadonlyMap<string, readonly string[]>
 
 /**
- * Finds spans and logs that ledgers already have (docs/decisions/0030-a-span-is-one-record.md). This needs no tables of
- * its own: batch_keys already contains the trace, and leads to the chunks with the trace's spans. Each process caches
- * spans that it has read. Later it reads only the spans that were added since.
+ * Finds spans and logs that ledgers already have (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans). This
+ * needs no tables of its own: batch_keys already contains the trace, and leads to the chunks with the trace's spans.
+ * Each process caches spans that it has read. Later it reads only the spans that were added since.
  */
 export class KnownItems {
   readonly #pool: pg.Pool

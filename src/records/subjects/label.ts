@@ -9,7 +9,7 @@ export const SUBJECT_HASH_BYTES = 16
  *
  * Nobody can compare labels of two ledgers by their hashes, and a hash does not reveal its label. But anybody who has
  * the salt can try labels. So the hash is personal data. It is stored beside the chain and erased with the document
- * (docs/decisions/0031-a-person-is-found-by-a-label-beside-the-chain.md).
+ * (docs/decisions/0010-storage-of-records.md#labels-of-persons).
  */
 export function hashSubject(salt: Uint8Array, label: string): Buffer {
   return createHmac('sha256', salt).update(label).digest().subarray(0, SUBJECT_HASH_BYTES)

@@ -27,7 +27,7 @@ export type SchemaSource = { readonly text: string; readonly base: string }
  * A compiled JSON Schema (2020-12). The schema and the values come from tenants.
  *
  * Schemas and values may be hostile, and all tenants share the thread. So no code is generated from a schema, as ajv
- * would do (docs/decisions/0007-schemas-are-interpreted.md). A schema becomes closures, and each closure spends steps
+ * would do (docs/decisions/0007-schema-validation.md). A schema becomes closures, and each closure spends steps
  * for its work. When the steps are used up, the validation ends, whatever the schema is. The depth of the stack is
  * limited too: in-place.ts limits the nested subschemas for one value, and JSON_DEPTH_MAX limits the depth of values.
  */
