@@ -78,7 +78,7 @@ type FallbackReason = (typeof REASONS)[number]
  * Only successful answers of the replica count. If the replica is unavailable or behind, lacks something or finds a
  * fault, the same request reads from the primary. So no client gets `not_found` for something that was answered with
  * 201. A connection is reserved for the whole read, except during a long wait for the archive. After
- *      `archive_unavailable` the primary is not tried.
+ * `archive_unavailable` the primary is not tried.
  */
 export class Reads {
   readonly #primary: Primary
