@@ -1129,14 +1129,14 @@ CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds te
  LANGUAGE plpgsql
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
--- If a detail is missing, its values are null and the columns refuse them, so no entry is stored without its row. An
--- entry that ends a row must find that row, and the row must not have ended before.
+-- If a detail is missing, its values are null and the columns refuse null. So no such entry is stored without its row.
+-- An entry that ends a row, such as a revocation, must find a row that has not ended yet.
 declare
   expected bigint;
   changed bigint;
 begin
-  -- Returns early for other kinds: nine statements that find nothing would double the cost of an offer or of a peer's
-  -- request.
+  -- Returns early if no entry has one of these kinds. Otherwise nine statements would run and find nothing, which would
+  -- double the cost of an offer or of a peer's request.
   if not kinds && '{ledger-created,agent-registered,agent-key-registered,agent-key-revoked,key-created,type-registered,payload-erased,agent-disabled,key-revoked,server-key-rotated,ledger-restored}'
     then return; end if;
 
@@ -1153,7 +1153,8 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  -- A ledger has at most one such entry in a call, because append_entries decides no entry of the ledger after it.
+  -- A call has at most one agent-key-registered for each ledger, because append_entries appends no further entry of the
+  -- ledger in that call.
   if 'agent-key-registered' = any (kinds) then
     perform register_signing_keys(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -1214,8 +1215,8 @@ begin
   ), forgotten as (
     delete from api_key_secrets s using revoked r where s.ledger_id = r.ledger_id and s.key_id = r.key_id
   ), rotated as (
-    -- The entry must be its ledger's only one in the call, because later entries would have been decided with the
-    -- previous key.
+    -- A server-key-rotated must be the only entry of its ledger in the call. Later entries would have been checked
+    -- against the old key.
     update chain_heads h set envelope_kid = decode(i."newKid", 'hex') from item i
     where i.kind = 'server-key-rotated' and i.of_ledger = 1 and h.ledger_id = i.ledger_id
     returning 1
@@ -1294,8 +1295,8 @@ begin
   -- Short path: notarizations for one open ledger, signed by its current keys, within the clock tolerance, without
   -- known idempotency keys.
   --
-  -- The long path could append these too. If the short path is not sure about an item, the long path takes all items,
-  -- with the head already locked.
+  -- The long path gives the same result for these items. If the short path cannot decide one item, the long path
+  -- decides all items. The head is then already locked.
   if kinds <@ array['record-notarized', 'batch-notarized'] and ledger_ids[1] = all (ledger_ids) and 1 = all (versions)
     and 'RECORDED' = all (to_states) and array_position(actor_ids, null) is null and array_position(subject_ids, null) is null
     and num_nonnulls(variadic previous_leaves) + num_nonnulls(variadic details) + num_nonnulls(variadic record_reference_lists) = 0
@@ -1309,7 +1310,7 @@ begin
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
       is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
-      -- A separate query, because a call of one item would also pay for its plan.
+      -- This query is separate from the condition above, so that a call of one item does not pay for its plan.
       if not is_sure then
         is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
@@ -1340,8 +1341,7 @@ begin
 
   if outcomes is null then
     by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
-    -- An agent's key becomes valid or invalid with its entry. So items after such an entry are not decided in the
-    -- same call.
+    -- The set of an agent's valid keys changes with the entry. So items after such an entry get the outcome `again`.
     keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
     -- Heads are locked in the order of their ids, so that two calls never deadlock.
     perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
@@ -1350,7 +1350,7 @@ begin
       overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
     end if;
 
-    -- For each item of a pair, the index of the pair's other item.
+    -- `others` has, for each item of a pair, the index of the other item.
     if 'statement-registered' = any (kinds) then
       select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
       into others
@@ -1407,8 +1407,8 @@ begin
         where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
         offset 0
       ) k on true
-      -- Facts about keys of agents: whether the actor's own key has signed, and which other agents of the entry must
-      -- sign for themselves.
+      -- Reads facts about agents' keys. `holds`: whether a current key of the actor has signed. `agents`: the agents
+      -- that must sign for themselves and did not.
       left join lateral (
         select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
         where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
@@ -1423,14 +1423,14 @@ begin
             where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
         offset 0
       ) q on true
-      -- The first event of a record needs no look-up, because the primary key of records refuses a second record with
-      -- that id.
+      -- The first entry of a record needs no look-up here. If the record exists already, the primary key of records
+      -- refuses the insert.
       left join lateral (
         select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
           e.leaf as last_leaf
         from gated_records x
-        -- A lateral, because a plain join could get a cached plan that was made on empty tables. That plan would read
-        -- all entries of the ledger for each step.
+        -- This is a lateral, because the plan of a plain join could come from empty tables. Such a cached plan would
+        -- read all entries of the ledger for each step.
         cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
         where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
         offset 0
@@ -1440,15 +1440,14 @@ begin
           when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
           when i.first_seq is not null then
             case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
-          -- Exception: the worker may rotate the key of a frozen ledger. Otherwise the old key could never be
-          -- retired.
+          -- The worker may rotate the key even if the ledger is frozen. Otherwise the old key could never be retired.
           when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
           when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- A step that the record has already passed is decided at once and is not `again`. Otherwise each call
-          -- would decide only the first of many steps of one record.
+          -- The version of such a step is not above the record's. It is refused below at once and not with `again`.
+          -- Otherwise each call would decide only one of many late steps of a record.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
           -- A statement is appended only together with the entry that registers it, and that entry must be the next
@@ -1465,13 +1464,13 @@ begin
             select from record_transitions t
             where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
           when i.kind = 'revision-requested' and not i.may_revise then 3
-          -- An agent's signature is refused, because peers know only the keys of servers.
+          -- A shared record accepts no step that an agent has signed, because peers know only the keys of servers.
           when i.by_agent and i.version > 1
             and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
           when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
           when i.version > 1 and case
               when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
-              -- accepted only if the rules passed, rejected only if they failed
+              -- The worker may accept only if the rules passed, and reject only if the rules failed.
               when i.kind = 'verdict-rendered' and i.gate = 'auto' then
                 i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
               when i.actor_id is null then false
@@ -1506,8 +1505,8 @@ begin
     -- An item gets the outcome `again` if the other item of its pair was not appended.
     cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-    -- The caller's mistake is refused here, because otherwise only an auditor would find an entry without the records
-    -- that it creates.
+    -- Raises an error if items would create records but the call has no rows for them. Otherwise such an entry would be
+    -- stored, and only an audit would find it.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
       raise exception 'an entry that begins records must come with their rows'
@@ -1603,9 +1602,9 @@ begin
     select i.ledger_id, i.peer_id
     from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, peer_id, outcome)
     where i.outcome = 0 and i.kind = 'peer-added';
-    -- The cursor starts at this entry, because earlier entries do not concern the other side. The invited side sends
-    -- its own peer-added entry first. The inviter's was already sent in an answer, so the inviter's cursor starts
-    -- after it.
+    -- The cursor of the invited side starts at its own peer-added entry, which is the first entry to send. Earlier
+    -- entries do not concern the other side. The inviter's peer-added entry was already sent in an answer, so the
+    -- inviter's cursor starts after it.
     insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid)
     select i.ledger_id, i.peer_id, i.seq + (p.role = 'inviter')::int4, decode(d."ownKid", 'hex')
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, peer_id, detail, outcome, seq)
@@ -1628,7 +1627,7 @@ begin
     where i.outcome = 0 and i.kind = 'peer-resumed' and c.ledger_id = i.ledger_id and c.peer_id = i.peer_id;
   end if;
 
-  -- A share starts at the record's first entry, or at the entry that shares the record later.
+  -- A share has the seq of the entry that makes it: the record's first entry, or a later record-shared.
   if kinds && '{record-created,record-shared}' then
     insert into shared_records (ledger_id, record_id, peer_id, documents, shared_seq)
     select i.ledger_id, i.record_id, s."peerId", s.documents, i.seq
@@ -1645,7 +1644,7 @@ begin
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
       raise exception 'a record can be shared only with an active peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
-    -- A record with an entry that an agent has signed cannot be shared, because peers know only the keys of servers.
+    -- A record cannot be shared if an agent has signed one of its entries, because peers know only the keys of servers.
     if 'record-shared' = any (kinds) and exists (
       select from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, record_id, outcome)
       join records r on r.ledger_id = i.ledger_id and r.record_id = i.record_id
@@ -1727,7 +1726,7 @@ begin
       using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
   end if;
 
-  -- Restarts the sweep, because each of these entries may have made documents due.
+  -- Restarts the sweep, because a new rule or a lifted hold may have made documents due for erasure.
   insert into retention_sweeps (ledger_id, changed_seq)
   select i.ledger_id, max(i.seq) from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
   where i.outcome = 0 and i.kind in ('retention-set', 'hold-lifted')
@@ -1761,8 +1760,8 @@ CREATE OR REPLACE FUNCTION tallystick.append_received(ledger_ids uuid[], kinds t
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
 declare
-  -- Members of the details of receiving entries. A detail has about 5 KB, so it is parsed once here and not again by
-  -- each statement.
+  -- Members of `details`, one element for each received entry. They are parsed once here and not by each statement,
+  -- because `details` of one entry have about 5 KB.
   came_ledgers uuid[];
   came_seqs bigint[];
   came_entries json[];
@@ -1783,7 +1782,8 @@ begin
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
     d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
-  -- Only for entry-received, because in a step of the home ledger these members have other meanings.
+  -- These members are read only for entry-received. In a step of a local record, members of these names mean something
+  -- else.
   left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
   where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
     or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
@@ -1795,7 +1795,7 @@ begin
   left join lateral json_to_record(i.received)
     r ("peerId" uuid, seq bigint, kind text, "recordId" uuid, version int4, leaf text, envelope text) on true;
 
-  -- Applies changes of a peering by the other side, which has completed the handshake or ended the peering.
+  -- Changes the state of a peering after the other side has completed the handshake or ended the peering.
   if expected > 0 then
     with moved as (
       update peers p set state = d.state, counterpart = coalesce(p.counterpart, decode(d.counterpart, 'hex')),
@@ -1812,8 +1812,8 @@ begin
     end if;
   end if;
 
-  -- Uses laterals. With joins, a session that calls often keeps a plan that reads all received entries (860 µs for
-  -- one entry among 8,000).
+  -- These are laterals, because a busy session keeps the plan that joins get. That plan reads all received entries (860
+  -- µs for one entry among 8,000).
   if exists (
     select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
     cross join lateral (
@@ -1847,7 +1847,7 @@ begin
     on conflict do nothing;
   end if;
 
-  -- If a call has several steps of a record, the last one determines its state.
+  -- Stores the state of each record. If a call has several steps of a record, the last step determines the state.
   if num_nonnulls(variadic came_standings) > 0 then
     with item as (
       select distinct on (i.ledger_id, d."recordId") i.ledger_id, d.*, i.seq,
@@ -1868,9 +1868,9 @@ begin
 
   -- Applies decisions about this ledger's offers.
   --
-  -- Their seqs are computed before the offers are looked up. When the offers were joined directly to the details, the
-  -- plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last condition prevents a
-  -- plan that reads all pending offers.
+  -- The seqs of the offers are computed first, and then the offers are looked up. With a direct join of details and
+  -- offers, the plan read all offers of the ledger for each decision (600 µs for 1,500 offers). The last condition is
+  -- written with `<> all`, because with another condition the plan could read all pending offers.
   if num_nonnulls(variadic came_offers) > 0 then
     with decided as materialized (
       select i.ledger_id, i.seq as decided_seq, d.*
@@ -1897,7 +1897,7 @@ begin
     where x.ledger_id = e.ledger_id and x.seq = e.seq and x.erased_seq is null;
   end if;
 
-  -- Ends a pause of sending, because a peer that sends can also receive.
+  -- Ends a pause of sending. The peer has just sent something, so it can probably receive too.
   update peer_cursors c set resume_at = null
   from (
     select distinct i.ledger_id, r.peer_id from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
@@ -1907,7 +1907,7 @@ begin
   ) i
   where c.ledger_id = i.ledger_id and c.peer_id = i.peer_id and c.resume_at > now() + interval '1 second';
 
-  -- Replaces the other ledger's key, because an entry under its old key says so.
+  -- Replaces the other ledger's key by the new key that the received entry names. The entry is signed by the old key.
   if 'peer-key-rotated' = any (kinds) then
     update peer_keys k set until_seq = r.seq
     from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
@@ -1935,7 +1935,7 @@ begin
   left join lateral json_to_record(i.detail::json) d (issuer text, subject text, "contentType" text, kid text) on true
   where i.outcome = 0 and i.kind = 'statement-registered';
 
-  -- The policy that the server applied may have been replaced since then. This check is final, because the head is
+  -- A newer policy may have replaced the policy that the server applied. This check is final, because the head is
   -- locked.
   if exists (
     select from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
@@ -2033,7 +2033,7 @@ CREATE OR REPLACE FUNCTION tallystick.begin_peer_request(ledger uuid, peer uuid,
 AS $function$
 begin
   perform from peer_inboxes i where i.ledger_id = ledger and i.peer_id = peer for update;
-  -- Nonces are stored for longer than the tolerated age of a request in both directions.
+  -- Nonces are stored for 150 s. This is longer than a request is valid, from its earliest to its latest accepted time.
   delete from peer_nonces n where n.ledger_id = ledger and n.peer_id = peer and n.seen_at < clock_timestamp() - interval '150 seconds';
   insert into peer_nonces (ledger_id, peer_id, nonce) values (ledger, peer, request_nonce) on conflict do nothing;
   return found;
@@ -2054,9 +2054,9 @@ begin
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
-    if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
+    if old.size = 0 then return old; end if;  -- the ledger-created was refused, so the ledger has no entry
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
-    -- only `closed` changes; privileges decide who may change it
+    -- Without a new key, only `closed` changes. Privileges limit who may change it.
     if new.envelope_kid = old.envelope_kid then return new; end if;
     if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
         and e.kind = 'server-key-rotated')
@@ -2100,8 +2100,8 @@ begin
   select * into w from webhooks o where o.ledger_id = ledger and o.webhook_id = webhook;
   w = jsonb_populate_record(w, webhook_settings(settings));
   if 'documents' = any (w.include) and not with_documents then return 'documents'; end if;
-  -- Updates all columns, because a statement with their names would need a change for each new setting. No change of
-  -- others is lost, because the row is locked.
+  -- Updates all columns, because a statement with the names of the changed columns would have to be extended for each
+  -- new setting. The row is locked, so no other change is overwritten.
   execute (
     select format('update webhooks set (%1$s) = (select %1$s from (select ($1).*) n) where ledger_id = $2 and webhook_id = $3',
       string_agg(quote_ident(a.attname), ', '))
@@ -2160,7 +2160,7 @@ begin
   if not exists (select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
     or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
-    -- The first three lines of a note (C2SP tlog-checkpoint).
+    -- The note must begin with these three lines (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
     raise exception 'a checkpoint must match the chain and extend the checkpoints before it'
@@ -2212,7 +2212,7 @@ declare
     'state', 'active', 'state_at', clock_timestamp()));
   twin uuid;
 begin
-  -- A lock for each ledger, so that no other endpoint is created between the check and the insert.
+  -- Locks the creation of endpoints for this ledger. So no other endpoint is created between the check and the insert.
   perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
   select o.webhook_id into twin from webhooks o
   where o.ledger_id = ledger and o.state <> 'deleted'
@@ -2288,7 +2288,7 @@ begin
   if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
     and exists (
       select from (
-        -- Selects one piece and not all pieces before it, because this query runs for each entry.
+        -- Selects only the last piece that begins at or before the entry, because this query runs for each entry.
         select * from archive_pieces n
         where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
       ) p join archives a on a.ledger_id = p.ledger_id
@@ -2390,7 +2390,8 @@ begin
       and case when length(k.key) = 18 then get_byte(k.key, 17) = any (g.places) end;
   end if;
 
-  -- The label of a gated record stays, because the record's other documents are found by it (forget_labels).
+  -- The label of a gated record stays, because it is needed to find the record's other documents. forget_labels removes
+  -- the label later.
   update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = x.seq,
     subject = case when exists (select from gated_records g where g.ledger_id = ledger and g.record_id = r.record_id)
       then r.subject end
@@ -2587,7 +2588,6 @@ begin
     or (select count(*) from peers p where p.ledger_id = ledger and p.state not in ('invited', 'revoked')) >= peers_max then
     return false;
   end if;
-  -- Removes invitations that expired long ago.
   delete from peers p where p.ledger_id = ledger and p.state = 'invited' and p.expires_at < now() - interval '30 days';
   insert into peers (ledger_id, peer_id, name, role, state, created_by, token_hash, expires_at, inviter)
   values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
@@ -2892,7 +2892,7 @@ begin
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
           and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
-      -- A label is removed together with the payload, or later.
+      -- A label is removed only together with the payload or after it.
       or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
     raise exception 'a record may change only by an erasure with an entry'
@@ -2913,17 +2913,17 @@ declare
 begin
   if not lock_webhook(ledger, webhook) then return 'missing'; end if;
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
-  last_seq = least(end_seq, c.next_seq);  -- least ignores nulls
+  last_seq = least(end_seq, c.next_seq);  -- `least` ignores null arguments
   if c.recover_seq is not null then
-    -- A recovery is running, and where it began is unknown. So a request counts as the same one only if it is within
-    -- the rest of the running recovery.
+    -- A recovery is running, and its original start is not stored. So a request counts as a repetition only if it lies
+    -- within the part of the running recovery that remains.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
   if from_seq < last_seq then
     update webhook_cursors x set recover_seq = from_seq, recover_end = last_seq, recover_delivered = delivered
     where x.ledger_id = ledger and x.webhook_id = webhook;
-    -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+    -- Updates the row without changing its content. This changes its `xmin`, so that the delivering worker reads the
     -- endpoint again.
     update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   end if;
@@ -2958,7 +2958,7 @@ AS $function$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- The first of each record's waiting events becomes due.
+  -- For each record, the first waiting event becomes due. Its other events wait.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -3112,7 +3112,7 @@ begin
   end if;
   if piece_state = 'kept' then
     update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from;
-    -- No row was updated, because the move of the ledger has begun meanwhile (refuse_while_moving).
+    -- If no row was updated, the ledger began to be moved meanwhile (refuse_while_moving).
     if not found then return; end if;
   end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
@@ -3171,7 +3171,7 @@ begin
   with gone as (
     delete from peer_dead_letters d
     where d.ledger_id = ledger and d.peer_id = peer and (at is null or d.seq = any (at))
-      -- A refused entry about the peering itself is not sent again.
+      -- A dead letter without a record is about the peering itself. It is not sent again.
       and d.record_id is not null
     returning d.record_id, d.seq
   ), again as (
@@ -3193,7 +3193,7 @@ AS $function$
 declare
   found_id uuid;
 begin
-  -- A lock for each ledger, so that an open audit cannot end between the insert and the select.
+  -- Locks the audit requests of this ledger. So an open audit cannot end between the insert and the select.
   perform pg_advisory_xact_lock(hashtextextended('audit ' || ledger, 0));
   insert into audits (ledger_id, audit_id, requested_by) values (ledger, audit, agent)
   on conflict (ledger_id) where state in ('queued', 'running') do nothing
@@ -3272,7 +3272,7 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state <> 'active';
   update webhook_deliveries d set due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.state = 'pending';
-  -- The changed due time makes the delivering worker read due deliveries again.
+  -- The new due time makes the delivering worker read the due deliveries again.
   update webhook_cursors c set failures = 0, failing_since = null, resume_at = null, job_id = null, leased_until = null,
     due_at = clock_timestamp(),
     next_seq = case when skips then greatest(c.next_seq, e.size) else c.next_seq end,
@@ -3338,7 +3338,7 @@ begin
   where s.ledger_id = ledger and s.webhook_id = webhook;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
-  -- Updates the row without a change of content, which changes its `xmin`. The delivering worker then reads the
+  -- Updates the row without changing its content. This changes its `xmin`, so that the delivering worker reads the
   -- endpoint again.
   update webhooks w set url = w.url where w.ledger_id = ledger and w.webhook_id = webhook;
   return 'rotated';
@@ -3490,7 +3490,7 @@ declare
   moved int4 := 0;
   changed int4;
 begin
-  -- One statement, because each further statement adds 100 µs to a call of one item.
+  -- All inserts are in one statement, because each further statement adds 100 µs to a call of one item.
   with new_entries as (
     insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope, signer_kid)
@@ -3559,8 +3559,8 @@ begin
   if 2 <= any (versions) then
     steps := (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version > 1);
   end if;
-  -- Applies one step of each record at a time, as the trigger of gated_records demands. A call has at most two steps
-  -- of a record, but a restore has as many as were archived.
+  -- Each round applies one step of each record, because the trigger of gated_records allows one step at a time. A call
+  -- of append_entries has at most two steps of a record. A restore has as many steps as were archived.
   for nth in 1 .. steps loop
     update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
       performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
@@ -3591,8 +3591,8 @@ begin
     end if;
   end if;
 
-  -- Stores the rows that administrative entries (those without a version) name: ledgers, agents, keys. The details
-  -- have the columns of these rows as JSON.
+  -- Stores the rows of administrative entries, such as ledgers, agents and keys. These entries have no version. Their
+  -- details have the columns of the rows as JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -3604,7 +3604,7 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
-  -- Comes last, because an erasure in this call may come before the hold is lifted.
+  -- This must come after refuse_kept, because an erasure in this call may come before the hold is lifted.
   if 'hold-lifted' = any (kinds) then
     delete from hold_records r
     using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h

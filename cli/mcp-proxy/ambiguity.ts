@@ -2,9 +2,9 @@ import { short } from '../../sdk/actions/content.ts'
 import { CLIENT_INFO, TOOL_USE_ID, VERSION_META } from './names.ts'
 
 /*
- * Finds messages that a server could understand as another tool call (docs/integrations/mcp-proxy.md, "Messages with two
- * meanings"). Servers parse in different ways: Go's encoding/json ignores the case of names; others trim names, drop
- * `-` and `_`, or treat `__proto__` as a prototype. Messages here have already passed strict parsing (RFC 8259, no
+ * Finds messages that a server could understand as another tool call (docs/integrations/mcp-proxy.md, "Messages with
+ * two meanings"). Servers parse in different ways: Go's encoding/json ignores the case of names; others trim names,
+ * drop `-` and `_`, or treat `__proto__` as a prototype. Messages here have already passed strict parsing (RFC 8259, no
  * duplicate name).
  */
 

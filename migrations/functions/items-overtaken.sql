@@ -1,7 +1,13 @@
+<<<<<<< HEAD
 -- Returns the items whose traces or groups of logs have got records of the same agent from `unseen_befores` on. Their
 -- spans and logs may be stored already (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
+=======
+-- Returns the items with a trace or a group of logs to which the same agent has added records since the check for known
+-- spans. The check has read all entries before `unseen_befores[item]`. Spans and logs of a returned item may be stored
+-- already (docs/decisions/0030-a-span-is-one-record.md).
+>>>>>>> text
 --
--- Other keys of the items are ignored.
+-- Only the keys of traces and groups of logs are compared.
 create or replace function items_overtaken(
   ledger_ids uuid[], actor_ids uuid[], unseen_befores int8[], items int4[], keys bytea[]
 ) returns int4[]

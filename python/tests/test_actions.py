@@ -173,7 +173,7 @@ def test_what_has_no_text_is_recorded_and_what_is_long_hides_no_number(ledger: L
     actions.begin(Call(kind='tool', name='next', attributes={'long': 'x' * 4_080}))
     waiting.end()
     actions.close()
-    # The other action was dropped, and ended as `unknown`.
+    # The action `next` was dropped, and ended as `unknown`.
     assert (actions.stats.recorded, actions.stats.refused) == (14, 0)
     assert ledger.records()[-3]['payload']['attributes'] == {'lostBefore': 7}
 

@@ -1,4 +1,6 @@
-"""Bundles equal those of the SDK for TypeScript, byte for byte. Both verifiers accept them."""
+"""Bundles of the Python client equal those of the SDK for TypeScript, byte for byte. Both verifiers
+accept them.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ def make(flavour: str, url: str, key: str, asked: Asked) -> bytes:
 
 
 def theirs(key: str, asked: list[tuple[str, Asked]]) -> list[bytes]:
-    """Returns the bundles that the SDK for TypeScript makes, each from its server."""
+    """Returns the bundles that the SDK for TypeScript makes. Each request names its server by URL.
+    """
 
     def line(url: str, of: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> str:
         request = {name: value for name, value in options.items() if name in ('size', 'documents', 'tool')}
@@ -62,12 +65,15 @@ def sdk(key: str, *arguments: str, input: str = '') -> list[Any]:
     environment = {**os.environ, 'TALLYSTICK_API_KEY': key}
     ran = subprocess.run(command, cwd=ROOT, env=environment, input=input, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
-    # Helpers of other tests import node:test, which prints that there was no test.
+    # Some lines are not results. Helpers of other tests import node:test, which prints that there
+    # was no test.
     return [json.loads(line) for line in ran.stdout.split('\n') if line.startswith('{')]
 
 
 def same_and_whole(key: str, asked: list[tuple[str, Asked]], folder: Path) -> list[bytes]:
-    """Checks that both clients write what the SDK writes, and that both verifiers answer BUNDLE_OK with the same report."""
+    """Checks that both clients write the same bundles as the SDK, and that both verifiers answer
+    BUNDLE_OK with the same report.
+    """
     files = []
     for at, ((url, each), their) in enumerate(zip(asked, theirs(key, asked), strict=True)):
         for flavour in FLAVOURS:
@@ -82,7 +88,7 @@ def same_and_whole(key: str, asked: list[tuple[str, Asked]], folder: Path) -> li
 
 
 class Filled:
-    """A ledger with a little of everything, to which nothing is added any more."""
+    """A ledger with a little of everything. Nothing is added to it during the tests."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
@@ -268,7 +274,7 @@ def test_rotations_are_found_between_what_agents_signed(tmp_path: Path) -> None:
             to, start = len(chain.lines) - 1, len(chain.lines) - len(pattern)
             url = servers.enter_context(serving(ForgedServer(chain)))
             asked += [(url, ('range', (to, to), {})), (url, ('range', (1, to), {'tool': 't'}))]
-            # The server's keys do not matter after the last of its own entries.
+            # Rotations after the last entry that the server signed do not matter.
             last = max(seq for seq, line in enumerate(chain.lines) if not line.by_agent)
             rotated = {start + at for at, who in enumerate(pattern) if who == 'R' and start + at < last}
             expected.append(sorted({0, *rotated, *([start - 1] if pattern.endswith('A') else []), to}))
@@ -317,7 +323,9 @@ def test_a_server_that_answers_nonsense_is_said_to_be_wrong(flavour: str, chain:
 
 @pytest.mark.parametrize('flavour', FLAVOURS)
 def test_keys_that_come_and_go_do_not_keep_it_for_ever(flavour: str, chain: Chain) -> None:
-    """Alternates between three keys, although a replaced key never returns."""
+    """The server alternates between three keys, although a replaced key never returns. The client must
+    not search for ever.
+    """
     written('S', chain)
 
     class Turning(ForgedServer):

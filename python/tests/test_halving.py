@@ -68,7 +68,9 @@ class Model:
         self._requests: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
     def run(self) -> set[int]:
-        """Runs deliveries until the batch is removed. Returns the records that were set aside."""
+        """Runs deliveries until the batch is removed. Returns the numbers of the records that were set
+        aside.
+        """
         while not self.is_removed:
             delivery = Delivery(self, parse_limits(QUICK), Reports({'on_error': lambda _: None, 'on_refused': lambda *_: None}))  # type: ignore[arg-type]
             effects = delivery.deliver(self, ())  # type: ignore[arg-type]

@@ -1,4 +1,5 @@
-"""The table of outcomes with the Claude Agent SDK, and calls that no event ends."""
+"""Tests the table of outcomes with the Claude Agent SDK, and calls without an event that ends them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The table of outcomes with LangChain and LangGraph, by the middleware and by the callback handler."""
+"""Tests the table of outcomes with LangChain and LangGraph, with the middleware and with the callback
+handler.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ class Streaming(Fake):
 
 
 class Run:
-    """An agent with one tool. `way`: the middleware, or callbacks around an agent without it."""
+    """A run of an agent with one tool. `way`: with the middleware, or with callbacks and no
+    middleware.
+    """
 
     def __init__(self, way: str, **options: Any) -> None:
         self.way = way
@@ -474,7 +478,9 @@ def test_a_loop_goes_on_while_tools_wait_for_a_ledger_that_is_away(way: str) -> 
 
 
 def _told_of(value: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns action and outcome of a tool that is called alone and returns `value`."""
+    """Returns the payloads of action and outcome of a tool that is called without an agent and returns
+    `value`.
+    """
 
     def deed(**_: Any) -> Any:
         return value

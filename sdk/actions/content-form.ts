@@ -58,7 +58,7 @@ class Writer {
   isTagged = false
   /** Characters written so far. The form has at least this many bytes. */
   #chars = 0
-  /** Objects that contain the current object. They show cycles. */
+  /** Objects that contain the current object. They are needed to detect cycles. */
   readonly #around: object[] = []
 
   write(value: unknown, depth: number): string {
@@ -120,8 +120,8 @@ class Writer {
         return this.#tag('url', this.#string((object as URL).href))
       case 'ArrayBuffer':
       case 'SharedArrayBuffer':
-        // Checks that this is a buffer: the DataView constructor throws for other objects, and for a transferred
-        // buffer.
+        // The DataView constructor throws if this is no buffer, or if the buffer was transferred. So this is also a
+        // check.
         return this.#bytes(new Uint8Array(new DataView(object as ArrayBuffer).buffer))
       case 'DataView':
       case 'Uint8Array': {
@@ -261,8 +261,8 @@ function kindOf(object: object): string | undefined {
 }
 
 /**
- * Returns the number of prototypes up to `Object.prototype` of any realm. Returns Infinity if the chain ends
- * elsewhere, or is longer than that of a Buffer.
+ * Returns the number of prototypes up to `Object.prototype` of any realm. Returns Infinity if the chain does not end
+ * there, or has more prototypes than a Buffer.
  */
 function prototypesOf(object: object): number {
   let prototype = Object.getPrototypeOf(object) as object | null

@@ -16,7 +16,7 @@ import { type Form, formOf, type NoForm } from './content-form.ts'
  * attributes and an error.
  */
 export const CONTENT_BYTES_MAX = 48 * 1024
-/** Bytes for an error or a reason in the same record. If it is longer, less room is left for content. */
+/** Size in bytes that is reserved in a record for an error or a reason. A longer text leaves less room for content. */
 const OTHER_TEXT_BYTES_MAX = 2 * 1024
 /** Maximum depth of content. The server accepts 32 levels, and the record itself uses some of these levels. */
 const CONTENT_DEPTH_MAX = 24
@@ -37,7 +37,7 @@ export type ContentOptions = {
   readonly textInSameRecord?: string | undefined
 }
 
-/** Digest of a value in a record (docs/formats/content-digests.md). `none`: the value has no exact form. */
+/** Digest of a value in a record (docs/formats/content-digests.md). `of` is `none` if the value has no exact form. */
 export type ContentDigest =
   | { readonly sha256: string; readonly of: Form['of'] | 'bytes' | 'json'; readonly length: number }
   | { readonly of: 'none'; readonly why: NoForm }
@@ -92,7 +92,7 @@ export type ErrorMembers = {
 }
 
 /**
- * Returns the members for a thrown value. Never throws.
+ * Returns the payload members for a thrown value. Never throws.
  *
  * - `errorType`: the class of the error.
  * - `error`: the error's text, if `include` is set.

@@ -2,7 +2,7 @@ export type SseEvent = {
   /** Type of the event; `message` if the stream names no type. */
   readonly type: string
   readonly data: string
-  /** The last `id` of the stream, which may be that of an earlier event. Empty: the stream has sent no id yet. */
+  /** The last `id` of the stream, which may be that of an earlier event. Empty if the stream has sent no id yet. */
   readonly lastEventId: string
 }
 
@@ -38,7 +38,7 @@ export class SseParser {
     return this.#lastEventId
   }
 
-  /** Reconnection time of the stream (`retry`); null: the stream has sent none. */
+  /** Reconnection time of the stream in ms (`retry`), or null if the stream has sent none. */
   get retryMs(): number | null {
     return this.#retryMs
   }

@@ -1,4 +1,6 @@
-"""A server whose answers a test defines, down to the bytes, and calls of both kinds of client."""
+"""A server whose answers a test defines, down to the bytes. Also calls it with both clients,
+synchronous and asynchronous.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Genuine webhooks are parsed. All others are refused, and errors show nothing of them."""
+"""Genuine webhooks are parsed. All other requests are refused, and the errors contain no part of them.
+"""
 
 from __future__ import annotations
 

@@ -80,7 +80,8 @@ def is_later(result: Any) -> bool:
     kind = type(result)
     if isinstance(result, Future):
         return True
-    # An open file counts as a value, although it is an iterator. A mock has every special method.
+    # An open file counts as a value, although it is an iterator. A mock counts as a value too,
+    # because it has every special method.
     return any(hasattr(kind, name) for name in _LATER) and not isinstance(result, IOBase) and kind.__module__ != 'unittest.mock'
 
 
@@ -90,12 +91,14 @@ _WHOLE = ('__len__', '__getitem__', '__dataclass_fields__', '__attrs_attrs__', '
 
 
 def _goes_on(kind: type) -> bool:
-    """Whether results of this class run on, or start only when they are read, without an end that can be observed."""
+    """Returns whether results of this class continue after the call, or start only when they are read.
+    The end of these results cannot be observed.
+    """
     if kind.__module__ == 'unittest.mock':
         return False
     is_under_way = any(all(callable(getattr(kind, name, None)) for name in names) for names in _UNDER_WAY)
-    # A class that iterates with a generator may make its items while it is read. With one of these members it already
-    # has them all.
+    # A class whose `__iter__` is a generator function may make its items only while they are read.
+    # If the class has one of these members, it already has all its items.
     made_later = inspect.isgeneratorfunction(getattr(kind, '__iter__', None)) and not any(hasattr(kind, name) for name in _WHOLE)
     return is_under_way or made_later
 
@@ -105,7 +108,8 @@ def _is_generator(found: Any) -> bool:
 
 
 def _named_like(made: Any, found: Any) -> Any:
-    """Gives a coroutine or generator the name of another one, for warnings and stack traces."""
+    """Gives a new coroutine or generator the name of the replaced one, for warnings and stack traces.
+    """
     made.__name__ = getattr(found, '__name__', made.__name__)
     made.__qualname__ = getattr(found, '__qualname__', made.__qualname__)
     return made
@@ -224,7 +228,7 @@ def _forward(name: str) -> Callable[..., Any]:
 
 
 def _drive(name: str) -> Callable[..., Any]:
-    """Returns a method that runs one step: event loops call these methods of a coroutine."""
+    """Returns a method that runs one step of a coroutine. Event loops call these methods."""
 
     def drive(self: Any, *args: Any) -> Any:
         if self._tallystick_driver is None:
@@ -271,7 +275,9 @@ async def _aenter(self: Any) -> Any:
 
 
 class _step:
-    """Context of one step of an iterator. A class, because generators of `contextlib` do not let StopIteration pass."""
+    """Context of one step of an iterator. It is a class, because a context manager made from a
+    generator does not let StopIteration pass.
+    """
 
     def __init__(self, action: Action, end: type[Exception]) -> None:
         self._action = action

@@ -32,7 +32,8 @@ def _is_in_doubt(error: BaseException) -> bool:
     if any(_IN_DOUBT.search(kind.__name__) for kind in type(error).__mro__):
         return True
     try:
-        # gRPC has one class for all errors, with a code. `urllib` has the socket's error in `reason`.
+        # gRPC has one class for all errors, and `code` distinguishes them. `urllib` has the
+        # socket's error in `reason`.
         code: Any = getattr(error, 'code', None)
         code = code() if callable(code) else code
         name = getattr(code, 'name', code)

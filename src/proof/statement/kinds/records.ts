@@ -4,8 +4,8 @@ import { ALWAYS, extend, RECORD_NOTARIZED } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
 /**
- * Records that are terminal at once. EntryStep contains their ids (entry/entry-step.ts), so `record-notarized` needs
- * no `follow`.
+ * Kinds of records that are terminal at once. EntryStep contains the records' ids (entry/entry-step.ts), so
+ * `record-notarized` needs no `follow`.
  */
 export const RECORD_KINDS = {
   'record-notarized': {
