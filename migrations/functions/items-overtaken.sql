@@ -1,11 +1,6 @@
-<<<<<<< HEAD
--- Returns the items whose traces or groups of logs have got records of the same agent from `unseen_befores` on. Their
--- spans and logs may be stored already (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
-=======
 -- Returns the items with a trace or a group of logs to which the same agent has added records since the check for known
 -- spans. The check has read all entries before `unseen_befores[item]`. Spans and logs of a returned item may be stored
 -- already (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
->>>>>>> text
 --
 -- Only the keys of traces and groups of logs are compared.
 create or replace function items_overtaken(
