@@ -55,6 +55,9 @@ function copyProject(): string {
     cpSync(join(ROOT, file), join(dir, file))
   }
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
+  // Some tests search the files that git knows.
+  execFileSync('git', ['init', '--quiet'], { cwd: dir })
+  execFileSync('git', ['add', '--all'], { cwd: dir })
   return dir
 }
 
