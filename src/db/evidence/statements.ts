@@ -1,6 +1,6 @@
 import { signedTable } from './table.ts'
 
-/** Row by which searches find a registered statement of another party. */
+/** Columns by which searches find a registered statement of another party. */
 export type StatementColumns = {
   readonly statementId: string
   readonly leaf: string
@@ -11,8 +11,8 @@ export type StatementColumns = {
 }
 
 /**
- * Evidence of the table `statements`. It expects no row, because no entry's own statement signs one:
- * src/verify/statement-columns.ts compares the rows.
+ * Evidence of the table `statements`. It expects no row of any entry, because no entry's own statement signs such a
+ * row. src/verify/statement-columns.ts compares the rows.
  */
 export const STATEMENTS = signedTable<StatementColumns>(
   'statements',
