@@ -33,8 +33,8 @@ export async function readFromPostgres(client: Tallystick, database: pg.Client):
 }
 
 /**
- * Reads two random records from each of up to `PIECES_MAX` pieces. The first read fetches the piece. The second read
- * finds the piece fetched.
+ * Reads two random records from each of up to `PIECES_MAX` pieces. The server fetches the piece for the first read, and
+ * has the piece already at the second read.
  */
 export async function readFromArchive(client: Tallystick, database: pg.Client): Promise<void> {
   const { rows } = await database.query<{ ids: Uuid[] }>(
@@ -50,7 +50,8 @@ export async function readFromArchive(client: Tallystick, database: pg.Client): 
   const first = { record: [] as number[], proof: [] as number[] }
   const again = { record: [] as number[], proof: [] as number[] }
   for (const [i, { ids }] of rows.entries()) {
-    // Only the first operation on a piece fetches it, so the two operations take turns.
+    // The server fetches a piece only for the first read of the piece. The two operations therefore take turns as the
+    // first read.
     const operation = OPERATIONS[i % 2]!
     first[operation].push(await time(client, operation, ids[0]!))
     for (const repeated of OPERATIONS) again[repeated].push(await time(client, repeated, ids[1]!))

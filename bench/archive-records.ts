@@ -12,8 +12,8 @@ export type Writing = {
 }
 
 /**
- * Writes the records and returns the milliseconds of each request. They count from sending or, with a rate, from the
- * time when the request was due. With a rate, they therefore include the wait for a free client.
+ * Writes the records and returns the milliseconds of each request. Without a rate, the time starts when the request is
+ * sent. With a rate, it starts when the request is due, so it includes the wait for a free client.
  */
 export async function writeRecords(
   client: Tallystick,
@@ -40,7 +40,7 @@ function items(count: number) {
   return Array.from({ length: count }, () => ({ type: 'generic/1', payload: payload() }) as const)
 }
 
-/** Returns a payload of 400 bytes, as for other figures (docs/BENCHMARKS.md). */
+/** Returns a payload of 400 bytes, the same size as in the other benchmarks (docs/BENCHMARKS.md). */
 function payload() {
   return {
     tool: 'search',

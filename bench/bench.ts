@@ -15,8 +15,8 @@ import { auditLedgers, readStateBefore } from './watch/audit.ts'
 import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './watch/cpu.ts'
 
 /**
- * Arrival rate as a share of the highest closed-loop rate. Latency is measured here, because a real system runs below
- * its ceiling.
+ * Arrival rate as a share of the highest closed-loop rate. Latency is measured at this rate, because a real system runs
+ * below its ceiling.
  */
 const ARRIVAL_SHARE = 0.8
 const BACKLOG_SECONDS = 5
@@ -135,8 +135,8 @@ function arrivalAt(share: number, ceiling: number, connections: number): PhasePl
 }
 
 /**
- * Runs the first phase at full speed. Later phases run at shares of the first phase's rate. A given rate is used
- * instead, so that two runs can be compared.
+ * Runs the first phase at full speed and returns its rate as the ceiling. Later phases run at shares of the ceiling. If
+ * the options contain a rate, that rate is the ceiling, so that two runs can be compared.
  */
 async function runCeiling(phases: Phase[], database: Database, system: System, options: Options) {
   const run = async (plan: PhasePlan, warmUpMs: number) => {

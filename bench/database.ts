@@ -26,7 +26,8 @@ const OWN_MAX_CONNECTIONS = 400
 
 /**
  * Opens a database for this run: on the Postgres of `DATABASE_URL`, or on a temporary Postgres of our own. Our own
- * Postgres uses the system's binaries, which are built for its processor. Without them it uses the embedded binaries.
+ * Postgres uses the binaries that the system has, which are built for this processor. If the system has none, it uses
+ * the embedded binaries.
  */
 export async function openDatabase(
   options: { databaseUrl: string | undefined; embedded: boolean },

@@ -2,7 +2,7 @@ import { withClient } from '../src/db/connect/client.ts'
 import { parseId } from '../src/proof/ids.ts'
 import type { Side } from './pair.ts'
 
-/** A ledger in a database that its owner may read. */
+/** A ledger, with the owner's URL of its database. */
 export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 
 /* Reads both chains from their databases, so that no server spends CPU on this. */
@@ -40,7 +40,7 @@ export async function listReceived(sender: LedgerIn, receiver: LedgerIn, from = 
   })
 }
 
-/** Counts the home's entries about shared records, without the entries of the guest's offers. */
+/** Counts the home's entries that are steps of shared records. Entries about the guest's offers are not counted. */
 export async function countShared(home: LedgerIn): Promise<number> {
   const [row] = await query<{ entries: number }>(
     home,

@@ -5,9 +5,12 @@ import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/
 
 export type FsyncLatencies = {
   readonly directory: string
-  /** fdatasync after each 8 KiB append: the cost of a growing file. */
+  /** Latency of fdatasync after each append of 8 KiB. It includes the cost of a growing file. */
   readonly append: LatencySummary
-  /** fdatasync after each overwrite in a file of its final size, as when Postgres writes a recycled WAL file. */
+  /**
+   * Latency of fdatasync after each overwrite in a file that does not grow, as when Postgres writes a recycled WAL
+   * file.
+   */
   readonly overwrite: LatencySummary
 }
 

@@ -19,8 +19,8 @@ export type LifecycleAudit = {
 }
 
 /**
- * Audits lifecycles. A record that clients saw accepted must be accepted, by one entry of each kind. Every other
- * record was given up.
+ * Audits lifecycles. Every record that a client saw accepted must be accepted, by one entry of each kind. Every record
+ * that is not accepted must be one that a client gave up.
  */
 export async function auditLifecycles(
   ownerUrl: string,

@@ -23,8 +23,8 @@ export type Options = {
   readonly durationMs: number
   readonly warmUpMs: number
   /**
-   * Requests/s of the arrival-rate phase, and the ceiling of the latency and overload scenarios. With null, the phase
-   * runs at 80 % of the round's highest closed-loop rate, and the ceiling is that rate.
+   * Requests/s of the arrival-rate phase, and the ceiling of the latency and overload scenarios. With null, the ceiling
+   * is the round's highest closed-loop rate, and the arrival-rate phase runs at 80 % of the ceiling.
    */
   readonly perSecond: number | null
   readonly arrival: boolean

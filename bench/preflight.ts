@@ -49,7 +49,7 @@ async function measurePreflight(client: pg.ClientBase, directory: string): Promi
 }
 
 /**
- * Throws if the disk is so slow that a throughput would measure the disk and not the program. The flush time is
+ * Throws if the disk is so slow that the benchmark would measure the disk and not the program. The flush time is
  * measured by commits, so the check also works if Postgres' disk is on another machine.
  */
 export function checkGate({ flush }: Pick<Preflight, 'flush'>, gateMs: number, force: boolean): void {

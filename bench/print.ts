@@ -78,7 +78,7 @@ function printRefusals(phases: readonly Phase[]): void {
       ...[refusals.p50, refusals.p90, refusals.p99, refusals.p999, refusals.max].map(inMs),
     ]),
   ])
-  // These times start at sending. They leave out the time for which a request waited for a free connection.
+  // The times in this table start when a request is sent. They do not include its wait for a free connection.
   printTable([
     ['ms from sending', 'accepted: p50', 'p99', 'refused: p50', 'p99', 'max'],
     ...refusing.map(({ name, load: { service, refusalsService } }) => [

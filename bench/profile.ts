@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProductProcess } from '../test/system/deployment/product-process.ts'
 
-/** Self time by function of one process within the measured window, largest first. */
+/** Self times of one process's functions within the measured window, largest first. */
 export type ProfileSummary = {
   readonly process: string
   readonly file: string
@@ -61,7 +61,8 @@ export async function evaluate(child: ProductProcess): Promise<(expression: stri
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number }
 
 /**
- * The members of V8's profile format that are read here. Each sample is the id of a node and has one time delta in µs.
+ * Members of V8's profile format that the benchmark reads. Each sample is the id of a node and has one time delta in
+ * µs.
  */
 type CpuProfile = {
   readonly nodes: readonly {

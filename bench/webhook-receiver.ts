@@ -26,8 +26,8 @@ type ReceivedWindow = {
   readonly firstAtMs: number | null
   readonly lastAtMs: number | null
   /**
-   * Time from the event's timestamp (when its entry was recorded) to its arrival. In nanoseconds, measured in
-   * milliseconds.
+   * Time from the event's timestamp (when its entry was recorded) to its arrival, in nanoseconds. The precision is one
+   * millisecond.
    */
   readonly lag: LatencySummary
 }
@@ -39,7 +39,7 @@ type Command =
   | { readonly kind: 'read'; readonly windows: readonly (readonly number[])[] }
   | { readonly kind: 'lags' }
 
-/** The v1 signature is checked on one of this many deliveries. */
+/** One in 32 deliveries has its v1 signature checked. */
 const CHECKED_EVERY = 32
 
 export type WebhookReceiver = {
@@ -48,7 +48,7 @@ export type WebhookReceiver = {
   /** Returns the number of the first added endpoint. */
   add(endpoints: readonly ReceiverEndpoint[]): Promise<number>
   begin(): Promise<void>
-  /** `windows`: groups of endpoints that count as one. */
+  /** `windows`: groups of endpoints. The result has one window for each group. */
   read(windows: readonly (readonly number[])[]): Promise<Received>
   stop(): void
 }
@@ -94,7 +94,10 @@ class Receiver {
     return true
   }
 
-  /** Handles a delivery and returns the delay before its answer. `body` has `entry.seq`. All events are of one type. */
+  /**
+   * Handles a delivery and returns the delay in ms before its answer. Events are told apart by `entry.seq` of the body,
+   * which is enough because all events have the same type.
+   */
   receive(path: string, head: string, body: Buffer): number {
     const atMs = Date.now()
     const number = Number(path.slice(1))

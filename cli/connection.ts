@@ -84,9 +84,9 @@ export async function findConnection(values: ConnectionValues): Promise<Connecti
 }
 
 /**
- * Returns the stored address for an API key that an option or a variable gave. Throws UsageError if the address comes
- * from a file in a project folder and names another machine. Otherwise a user who unpacks an archive and enters its
- * folder would send the key to the author of the archive.
+ * Returns the stored address for an API key that comes from an option or a variable. Throws UsageError if the address
+ * comes from a file in a project folder and is not on this machine. Otherwise a user who downloads a stranger's project
+ * and enters its folder would send the key to that stranger.
  */
 function urlFor({ url, file }: StoredCredentials): string {
   const parsed = parseUrl(url)

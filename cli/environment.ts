@@ -41,7 +41,9 @@ export const environment = {
       process.env,
       [apiKey, environment.apiKey(), environment.operatorKey()].filter((key) => key !== undefined),
     ),
-  /** Environment for another process of this command. That process finds the key in the same way as this one. */
+  /**
+   * Environment for another process of this command. That process finds the key in the same way as the current process.
+   */
   forSender: (): NodeJS.ProcessEnv => withOwn('TALLYSTICK_'),
   /** Returns a line for each unknown variable that begins with TALLYSTICK_. */
   warnings: (): string[] => warnOfUnknown(process.env),
@@ -52,7 +54,7 @@ export const environment = {
   outboxDirectory: (): string =>
     process.env['TALLYSTICK_SPOOL'] ||
     join(process.env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'tallystick', 'outbox'),
-  /** The path follows the XDG base directory specification. */
+  /** Folder with this user's configuration, at the path of the XDG base directory specification. */
   configDirectory: (): string =>
     join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'tallystick'),
 }

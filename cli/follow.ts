@@ -8,8 +8,8 @@ const AWAY_MS = 1_000
 const ENDS = ['SIGINT', 'SIGTERM'] as const
 
 /**
- * Prints the items of `read`, until Ctrl-C. `read` gets the last item, or null before the first item, and continues
- * after it. While the server is not reachable, follow reports this once and tries again. Throws every other error.
+ * Prints the items of `read` until Ctrl-C. `last` is the last printed item, after which `read` continues, or null if no
+ * item was printed. While the server is not reachable, reports this once and tries again. Throws every other error.
  */
 export async function follow<Item>(
   io: Io,

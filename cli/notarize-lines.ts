@@ -77,8 +77,8 @@ async function notarizeBatch(run: Run, { index, lines, items }: LineBatch): Prom
     (text): Item => ({ text, tag: undefined, handle: undefined, parentHandle: undefined }),
   )
   const lineOf = new Map(all.map((item, i) => [item, lines[i]!]))
-  // The key contains the line's index in the whole batch. A repeated command therefore gives each line the same key,
-  // whichever lines are refused.
+  // The idempotency key contains the line's index in the whole batch. A repeated command therefore gives each line the
+  // same key, whichever lines are refused.
   const makeKey = ({ items: [first] }: Segment) =>
     key === undefined ? makeIdempotencyKey() : `${key}/${index}/${all.indexOf(first!)}`
   let segments: readonly Segment[] = [

@@ -83,8 +83,8 @@ export async function writeFileWhole(
 }
 
 /**
- * Throws UsageError for a terminal. Payloads are other people's text, which may contain control characters for the
- * terminal. Escaping them would change the bytes of the export.
+ * Throws UsageError if the output is a terminal. Payloads are other people's text, which may contain control characters
+ * for the terminal. Escaping the characters would change the bytes of the export.
  */
 export function refuseTerminal(what: string, { isTTY }: Output): void {
   if (!isTTY) return
@@ -124,7 +124,7 @@ async function withFile<T>(
   try {
     return await work({ stream: null, isTTY: false, save })
   } finally {
-    // Destroyed because a failed stream would otherwise prevent the closing of the handle.
+    // The stream is destroyed, because a failed stream would otherwise prevent the closing of the handle.
     to.destroy()
     await handle.close()
     await rm(part, { force: true })

@@ -12,7 +12,7 @@ export async function runAsProcess(args: readonly string[]): Promise<void> {
       process.stderr.write(`tallystick: the output cannot be written (${error.code})\n`)
     process.exit(EXIT.io)
   })
-  // Ignored, because the work continues without a reader of stderr.
+  // Errors are ignored, because the work continues without a reader of stderr.
   process.stderr.on('error', () => {})
   for (const line of environment.warnings()) process.stderr.write(`${line}\n`)
   if (isHangupIgnored()) process.on('SIGHUP', () => {})

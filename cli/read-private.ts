@@ -3,7 +3,7 @@ import { SourceError } from '../src/verify/source.ts'
 
 /**
  * Reads a file. Throws SourceError if other users may read or write the file. Checks and reads through one handle, so
- * that nobody can replace the file between the two.
+ * that nobody can replace the file after the check.
  */
 export async function readPrivate(file: string): Promise<string> {
   const handle = await open(file, 'r')

@@ -53,8 +53,8 @@ export async function run(command: () => Promise<ExitCode>, stderr: Out): Promis
 }
 
 function describe(error: unknown, code: ExitCode): string {
-  // Escaped, because a line break in a server's text could imitate a line of this tool, such as the last line of
-  // `verify`.
+  // The message is escaped, because a line break in a server's text could imitate a line of this tool, such as the last
+  // line of `verify`.
   if (code !== EXIT.software) return plain((error as Error).message)
   // The stack is printed, because the error is a bug of this program and its developers need the stack.
   const stack = (error as Error).stack ?? String(error)
@@ -90,7 +90,8 @@ function exitOfClient(error: TallystickError): ExitCode {
   if (error instanceof UnexpectedAnswerError) return error.retryable ? EXIT.unavailable : EXIT.notALedger
   if (error instanceof RateLimitError || error instanceof SecretLostError) return EXIT.unavailable
   if (error instanceof ApiError) return error.status < 500 ? EXIT.refused : EXIT.unavailable
-  // A retryable error, or an unknown outcome, may succeed when repeated. All other errors remain.
+  // A request with a retryable error or an unknown outcome may succeed if it is repeated. Any other error would occur
+  // again.
   return error.retryable || error instanceof UnknownOutcomeError ? EXIT.unavailable : EXIT.refused
 }
 

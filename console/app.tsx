@@ -26,12 +26,12 @@ const MENU = [
   ['verify', 'Verify a file'],
 ] as const
 
-/** Requests a key, opens the key's ledger, and shows the page that the address names. */
+/** Asks the reader for a key, opens the key's ledger, and shows the page that the address names. */
 export function App() {
   const [key, setKey] = useState(takeKey)
   useEffect(() => {
-    // Takes the key from a link that is opened in a tab of the console. Registered before `useRoute`, so that
-    // `useRoute` never gets an address with the key.
+    // `read` takes the key from a link that is opened in a tab of the console. The listener is added before that of
+    // `useRoute`, so that `useRoute` never gets an address with the key.
     const read = () => setKey(takeKey())
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)

@@ -66,6 +66,6 @@ function endingOfDay({ record, outcomes, decisions }: Parts): Ending | null {
   if (word === 'ok' || word === 'error' || word === 'denied') return word
   if (word === NO_OUTCOME) return 'open'
   if (word !== null) return 'unclear'
-  // Reached if the action was recorded on another day. A denial ends the action; an approval does not.
+  // This line is reached if the action was recorded on another day. A denial ends the action; an approval does not.
   return decisions.at(-1)?.payload?.['decision'] === 'deny' ? 'denied' : null
 }

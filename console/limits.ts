@@ -19,11 +19,11 @@ export const SCAN_ROWS = 200
 export const SCAN_RECORDS_MAX = 5_000
 /** Maximum number of records of a day that are counted. Reading them takes 50 requests. */
 export const DAY_RECORDS_MAX = 10_000
-/** Maximum number of records of a run or a trace that are shown. Each record of a run takes a request. */
+/** Maximum number of records of a run or a trace that are shown. Reading a run takes one request for each record. */
 export const RUN_RECORDS_MAX = 5_000
 /**
- * Maximum time in ms by which an entry's `recordedAt` may be earlier than that of a previous entry. Each time is within
- * 30 s of the database's clock.
+ * Maximum time in ms by which the `recordedAt` of an entry may be earlier than that of a previous entry. Both times are
+ * within 30 s of the database's clock, so they can be 60 s apart.
  */
 export const CLOCKS_APART_MS_MAX = 60_000
 /** Maximum number of parallel requests for a run. Browsers open six connections to a server. */

@@ -46,8 +46,8 @@ export function forget(ledger: string): void {
 /** The key with which a ledger is verified, and where the key comes from. */
 export type LedgerKey = Pick<StoredTrust, 'noteKey' | 'isGiven'> & {
   /**
-   * Time at which the key was stored (RFC 3339). null if the key came with this answer of the server, or if the reader
-   * typed it for one file.
+   * Time at which the key was stored (RFC 3339). null if the key is not stored: the server has just sent it, or the
+   * reader typed it for one file.
    */
   readonly since: string | null
 }

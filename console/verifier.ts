@@ -18,7 +18,7 @@ export type Verdict = {
   readonly ok: boolean
   readonly title: string
   readonly reason: string | null
-  /** Sentences for the reader. */
+  /** Sentences that tell the reader what the result depends on. */
   readonly basis: readonly string[]
 }
 
@@ -109,7 +109,7 @@ export async function verifyEntry(readProof: () => Promise<EntryProof>, key: Led
 
 /**
  * Verifies a given file: an export, a bundle, a proof or a receipt. `trusted`: a note key or a kid that the reader
- * trusts, or an empty text.
+ * trusts. It is empty if the reader gave no key.
  */
 export async function verifyFile(
   file: Blob,

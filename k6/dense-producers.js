@@ -14,7 +14,7 @@ import { makeSummary, measured } from './lib/summary.js'
 const { seconds: secondsDefault, warmUpSeconds } = profileOf('dense-producers')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
 const PAUSE_SECONDS = 2
-/** Only every n-th answer is parsed. */
+/** One in 64 answers is parsed. */
 const READ_EVERY = 64
 
 const SIDES = [

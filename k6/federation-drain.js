@@ -26,7 +26,7 @@ const LOOK_EVERY_SECONDS = 0.05
 const DRAIN_SECONDS_MAX = 240
 const ARRIVE_SECONDS_MAX = 60
 
-/** Acknowledged records minus the guest's entries that received such a record. */
+/** Number of acknowledged records minus number of the guest's entries that received such a record. */
 const unreceived = new Counter('unreceived_records')
 const drainRate = new Gauge('drained_per_second')
 const followRate = new Gauge('followed_per_second')
@@ -52,7 +52,8 @@ export const options = makeOptions({
 const nextBody = makeRecordBodies()
 
 /**
- * Returns the body of a shared record: the members about sharing are inserted before the members of a single record.
+ * Returns the body of a shared record. It is the body of a single record with the members about sharing inserted at the
+ * start.
  *
  * @param {import('./lib/guest.js').Peering} peering
  */
@@ -109,7 +110,7 @@ export function teardown({ peering, sizeBefore, filled }) {
   const all = sizeOf(home) - readOf(home, `/v1/peers/${id}`).addedSeq - ENTRIES_OF_NO_RECORD
   check(null, {
     'all that was shared is received': () => awaitSize(guest, sizeBefore + all, ARRIVE_SECONDS_MAX),
-    // Polled, because the sender learns that its last entry was received only after the receiver has appended the
+    // This state is polled. The sender learns that its last entry was received only after the receiver has appended the
     // receipt.
     'nothing is behind, dead or forked, on either side': () =>
       [home, guest].every((ledger) =>

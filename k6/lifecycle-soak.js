@@ -64,7 +64,7 @@ export const handleSummary = makeSummary('lifecycle-soak', (data) => {
   return {
     figures: {
       records: measured(data, 'lifecycles_complete', 'count') ?? 0,
-      // The goal of `rate` is for many clients. Eight clients that wait for the worker cannot reach it.
+      // Only `rateOfMany` has a goal. Eight clients that wait for the worker cannot reach this goal.
       [clients === CLIENTS_DEFAULT ? 'rate' : 'rateOfMany']: rate,
       // `passes` of a Rate counts the requests for which `failed` was true.
       errors: measured(data, 'failed', 'passes'),

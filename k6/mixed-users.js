@@ -17,8 +17,8 @@ const { users, seconds } = profileOf('mixed-users')
 const USERS = __ENV.STEPS?.split(',').map(Number) ?? users
 const HOLD_SECONDS = Number(__ENV.SECONDS ?? seconds)
 /**
- * Maximum number of new users per second. More new connections in a second would fill the server's accept queue, and
- * their next attempt would be a second later.
+ * Maximum number of new users per second. With more new connections in a second, the server's accept queue would be
+ * full. The refused connections would be tried again a second later.
  */
 const USERS_PER_SECOND = 400
 const SEEDED = 10_000

@@ -1,6 +1,6 @@
 /*
  * Sends single records at a rate that rises from 1 to 100 requests a second within 30 s, however the server behaves (an
- * open model). PEAK sets another maximum. RATE sets a constant rate instead, with which the runner finds the ceiling.
+ * open model). PEAK sets another maximum. RATE sets a constant rate instead. The runner uses RATE to find the ceiling.
  */
 import { check } from 'k6'
 import { makeRecordBodies } from './lib/data.js'

@@ -1,12 +1,12 @@
 /*
  * Loads the server with twice its ceiling. There are three phases:
  *
- * 1. A fifth of the ceiling, for the latency of an unloaded server.
+ * 1. A fifth of the ceiling, to measure the latency of an unloaded server.
  * 2. Twice the ceiling.
- * 3. Half the ceiling. It measures the time until the server accepts this rate again.
+ * 3. Half the ceiling, to measure the time until the server accepts this rate again.
  *
- * Clients ignore Retry-After. CEILING is in records a second. The runner measures it before, on the same machine.
- * Without CEILING, this script only searches for the ceiling, with clients in a closed loop.
+ * Clients ignore Retry-After. CEILING is the ceiling in records a second, which the runner has measured on the same
+ * machine. Without CEILING, this script only searches for the ceiling, with clients in a closed loop.
  */
 import { check } from 'k6'
 import exec from 'k6/execution'
@@ -34,12 +34,15 @@ const SEARCH_WARM_UP_SECONDS = profile.searchWarmUpSeconds
  */
 const SEARCH_USERS = 128
 /**
- * Maximum number of users. Each request in progress occupies a user. There must be users for the requests that the
- * server admits (256, and in a burst once 2,048). There must also be users for the requests that it is about to refuse.
- * With fewer users, k6 could not offer the load. `short` has fewer, because it only shows that the script works.
+ * Maximum number of users. Each request in progress occupies a user. There must be enough users for the requests that
+ * the server admits (256, or once 2,048 in a burst), and for further requests that it refuses. With fewer users, k6
+ * could not send the load. `short` has fewer, because it only shows that the script works.
  */
 const USERS_MAX = profile.usersMax
-/** Minimum number of users, for a low ceiling. Fewer than 256 users would never be refused. */
+/**
+ * Minimum number of users, for a low ceiling. The server admits 256 requests at a time, so it would never refuse a
+ * request of fewer users.
+ */
 const USERS_MIN = 320
 /** Share of the offered load that must be accepted each second for the rate to count as recovered. */
 const BACK_SHARE = 0.95
@@ -164,7 +167,7 @@ function measurePhase(data, phase, ceiling) {
   return {
     phase,
     duePerSecond: ceiling * share,
-    /** Below the due rate if k6 could not send more. */
+    /** This is below the intended rate if k6 could not send more requests. */
     offeredPerSecond: (value('http_reqs', 'count') ?? 0) / seconds,
     dropped: value('dropped_iterations', 'count') ?? 0,
     acceptedPerSecond: (value('accepted', 'count') ?? 0) / seconds,

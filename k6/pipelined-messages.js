@@ -2,7 +2,7 @@
  * Thirty users, each with five messages in flight. Each user numbers its messages and checks three things:
  *
  * - Each answer belongs to its message.
- * - A message gets a higher position than every message that was answered before it was sent.
+ * - If a message was answered before another message was sent, the later message has a higher position.
  * - At the end, the user's list contains every acknowledged number exactly once, with the id of its answer.
  */
 import { check, sleep } from 'k6'

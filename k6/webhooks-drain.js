@@ -72,7 +72,7 @@ export const options = makeOptions({
  * @property {string} key
  * @property {string} webhook
  * @property {number} number
- * @property {number} sizeBefore entries of the ledger that are no records
+ * @property {number} sizeBefore number of entries before the first record, for which no event arrives
  */
 
 const nextBody = makeRecordBodies()
@@ -148,10 +148,10 @@ function makeEndpoint({ id, key }, number) {
 }
 
 /**
- * Waits for the events of these ledgers. Returns whether each record's event arrives in time.
+ * Waits for the events of all records in the endpoints' ledgers. Returns whether all of them arrive in time.
  *
  * @param {readonly Endpoint[]} endpoints
- * @param {number} arrivedBefore number of events that had arrived before these ledgers existed
+ * @param {number} arrivedBefore number of events that had arrived before the ledgers were created
  * @param {number} secondsMax
  */
 function awaitArrivals(endpoints, arrivedBefore, secondsMax) {

@@ -119,7 +119,8 @@ function erase(seeded) {
 }
 
 /**
- * Draws a slot, and the record that this user knows there. `isOwn`: only this user may erase the record.
+ * Draws a slot, and returns it with the newest record of the slot that this user knows. `isOwn`: this user, and no
+ * other user, may erase the record.
  *
  * @param {Seeded} seeded
  */

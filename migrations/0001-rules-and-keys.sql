@@ -147,7 +147,7 @@ create table master_key_changes (
   server_keys int4 not null,
   webhook_secrets int4 not null,
   api_key_secrets int4 not null,
-  refused int4 not null,                  -- number of rows that were sealed with neither key; they stay unchanged
+  refused int4 not null,                  -- number of rows that were sealed under neither the old nor the new key; they stay unchanged
   peer_keys int4 not null default 0
 );
 comment on table master_key_changes is

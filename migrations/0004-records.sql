@@ -38,9 +38,9 @@ comment on column records.other_members is 'Signed members without a column of t
 -- Index for exports, and for lists in chain order.
 create unique index records_by_seq on records (ledger_id, first_seq);
 
--- The primary key is created after the other index. While the table is empty, the planner estimates the same cost of a
--- look-up by id for both indexes, and takes the index that was created last. A session keeps that plan. With the other
--- index, a step took 5 to 10 ms after 100,000 rows.
+-- The primary key is created after the index records_by_seq. While the table is empty, the planner estimates the same
+-- cost of a look-up by id for both, and takes the index that was created last. A session keeps that plan. With
+-- records_by_seq, a step took 5 to 10 ms after 100,000 rows.
 alter table records add primary key (ledger_id, record_id);
 
 create trigger records_begin after insert on records
@@ -120,8 +120,8 @@ create table batch_keys (
 );
 comment on table batch_keys is
   'Values by which searches find chunks of batches. An index: audits compare it with the chunks.';
--- `nulls first` prevents the planner from using this index for a search along one key. With this index, it would filter
--- all rows instead of using the primary key.
+-- `nulls first` prevents the planner from using this index for a search along one key. Such a search must use the
+-- primary key, because with this index it would filter all rows of the ledger.
 create index batch_keys_by_seq on batch_keys (ledger_id, seq nulls first, chunk);
 alter table batch_keys add primary key (ledger_id, key, seq, chunk);
 
@@ -138,8 +138,8 @@ comment on table erasures is
   'Erasures. The signed entry is written first; the worker then removes the document. An erasure names the entry with the document''s digest, because a record may have several documents of the kind `reason`. The reason of the erasure is unsigned free text.';
 create index erasures_pending on erasures (ledger_id, seq) where erased_at is null;
 create unique index erasures_by_seq on erasures (ledger_id, seq);
--- Created last, for the reason that is given at `records`. Otherwise a look-up of a record's erasure would read all
--- erasures of the ledger.
+-- The primary key is created last, because on an empty table the planner takes the index that was created last. With
+-- another index, a look-up of a record's erasure would read all erasures of the ledger.
 alter table erasures add primary key (ledger_id, subject_id, document, document_seq);
 
 create table retention_rules (
@@ -196,7 +196,7 @@ create table retention_sweeps (
   next_seq bigint not null default 0,
   due_at timestamptz not null default now(),
   claimed_until timestamptz not null default '-infinity',
-  failing boolean not null default false  -- the newest page failed, so nothing after that page is erased
+  failing boolean not null default false  -- true: the newest page failed, so nothing after that page is erased
 );
 comment on table retention_sweeps is
   'Progress of the worker, in ledgers with a rule, in its sweep for documents beyond their retention. The rows are no evidence.';
@@ -204,12 +204,13 @@ create index retention_sweeps_due on retention_sweeps (due_at);
 create index retention_sweeps_failing on retention_sweeps (ledger_id) where failing;
 
 -- ---------------------------------------------------------------------------------------------------------
--- Searches (src/db/records/search-streams.ts) walk one of these indexes in chain order and check the other conditions
--- row by row, up to a limit. They never sort and never count.
+-- Indexes for searches. A search (src/db/records/search-streams.ts) reads one of the following indexes in chain order
+-- and checks its other conditions row by row, up to a limit. It never sorts and never counts.
 --
--- The indexes have `nulls first` although no value is null. No other index has this order, so the planner cannot use
--- `records_by_seq` for a search with a filter. If the value was last used long ago, `records_by_seq` would read
--- everything since then (test/system/plans/search-plans.test.ts: 3,600 blocks instead of 600, of 50,000 records).
+-- The indexes have `nulls first` although no value is null. The index records_by_seq does not have this order, so the
+-- planner cannot use it for a search with a filter. If all matching records are old, a search along records_by_seq
+-- would first read all newer records (test/system/plans/search-plans.test.ts: 3,600 blocks instead of 600, of 50,000
+-- records).
 --
 -- A partial index takes space only for records that have a value.
 -- ---------------------------------------------------------------------------------------------------------
@@ -222,7 +223,8 @@ create index records_by_type on records (ledger_id, type collate "C", first_seq 
 create index records_by_on_behalf_of on records (ledger_id, on_behalf_of, first_seq nulls first)
   where on_behalf_of is not null;
 create index records_by_subject on records (ledger_id, subject, first_seq nulls first) where subject is not null;
--- Finds labels that outlive the payload, because other documents are found by them (forget_labels).
+-- Finds records that still have a label of the data subject, although their payload is erased. forget_labels removes
+-- the label when the record has ended and has no document any more.
 create index records_labels_left on records (ledger_id, record_id) where subject is not null and payload_erased_seq is not null;
 create index records_by_parent on records (ledger_id, parent_id, first_seq nulls first) where parent_id is not null;
 create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) collate "C", first_seq nulls first)
@@ -231,6 +233,7 @@ create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) 
 --   create index records_by_label on records (ledger_id, (other_members ->> 'label') collate "C", first_seq nulls first)
 --     where other_members ->> 'label' is not null;
 
--- Read day by day, because the times of occurrence are not in chain order. A search merges all days of its range.
+-- Index by day of occurrence. The times of occurrence are not in chain order, so a search reads each day of its range
+-- in chain order, and merges the days.
 create index records_by_day on records
   (ledger_id, date_trunc('day', occurred_at at time zone 'UTC'), first_seq nulls first) where occurred_at is not null;

@@ -18,8 +18,8 @@ create table gated_records (
   version int4 not null check (version >= 1),
   last_seq bigint not null check (last_seq >= first_seq),
   revisions int4 not null default 0 check (revisions >= 0),
-  -- Final state, for searches; '' while the record is open. The column `state` has no index. An update of an indexed
-  -- column, or of a column in an index's condition, writes to every index.
+  -- Final state, for searches; '' while the record is open. The column `state` itself has no index, because an update
+  -- of an indexed column, or of a column in an index's condition, writes to every index of the table.
   ended_as text not null generated always as (
     case when state in ('ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED') then state else '' end) stored,
   -- Name (led_…/agt_…) of a performer in another ledger. performer_id then has an id that no agent of this ledger can
@@ -37,7 +37,8 @@ comment on column gated_records.ended_as is 'Final state; empty while the record
 create index gated_records_by_end on gated_records (ledger_id, ended_as collate "C", first_seq nulls first);
 create index gated_records_by_performer on gated_records (ledger_id, performer_id, first_seq nulls first)
   where performer_id is not null;
--- Created last, for the reason that is given at `records` (0004-records.sql).
+-- The primary key is created last, because on an empty table the planner takes the index that was created last
+-- (0004-records.sql, `records`).
 alter table gated_records add primary key (ledger_id, record_id);
 
 create trigger gated_records_begin after insert on gated_records
@@ -76,7 +77,7 @@ create table documents (
   ledger_id uuid not null,
   seq bigint not null,                    -- entry that contains the document's digest
   document text not null check (document in ('evidence', 'values', 'reason')),
-  subject_id uuid not null,               -- id of the completion; id of the record for a reason
+  subject_id uuid not null,               -- id of the completion; if the document is a reason, id of the record
   digest bytea not null check (length(digest) = 32),
   salt bytea check (length(salt) = 16),
   content bytea check (length(content) between 2 and 65536),  -- canonical JSON

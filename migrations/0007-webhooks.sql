@@ -42,9 +42,9 @@ create table webhook_cursors (
   webhook_id uuid not null,
   next_seq bigint not null check (next_seq >= 0),
   checkpoint_size bigint not null check (checkpoint_size >= 0),
-  -- A time not later than the due time of the first pending delivery. infinity if there is no pending delivery.
+  -- Time before which no pending delivery is due; `infinity` if there is no pending delivery.
   due_at timestamptz not null default 'infinity',
-  -- Lease: the pg-boss job that delivers, and the time at which its lease ends.
+  -- Lease of the endpoint: the pg-boss job that delivers its events, and the time at which the lease ends.
   job_id uuid,
   leased_until timestamptz,
   served_at timestamptz not null default '-infinity',
@@ -55,7 +55,7 @@ create table webhook_cursors (
   resume_at timestamptz,
   last_success_at timestamptz,
   last_failure_at timestamptz,
-  -- A requested recovery. Entries from recover_seq up to, but without, recover_end are delivered again.
+  -- A requested recovery: the entries from recover_seq to recover_end - 1 are delivered again.
   recover_seq bigint,
   recover_end bigint,
   recover_delivered boolean not null default false,        -- true: the recovery also repeats events that were delivered
@@ -91,7 +91,7 @@ comment on table webhook_deliveries is
   'Deliveries: one event for one endpoint. Events that did not match have no row.';
 
 create index webhook_deliveries_due on webhook_deliveries (ledger_id, webhook_id, due_at) where state = 'pending';
--- Finds a record's pending events, and those that wait behind them, in order.
+-- Finds, in order, a record's pending events and the events that wait for them.
 create index webhook_deliveries_open on webhook_deliveries (ledger_id, webhook_id, record_id, seq, place)
   where state in ('pending', 'held');
 create index webhook_deliveries_dead on webhook_deliveries (ledger_id, webhook_id, event_id) where state = 'dead';

@@ -1,8 +1,8 @@
 -- Federation (docs/formats/federation.md): peerings with ledgers of other servers, records shared with them, and
 -- entries received from them.
 --
--- Received entries are evidence: their envelopes are stored beside the entries that received them. The progress of
--- sending is no evidence.
+-- Received entries are evidence, so their envelopes are stored. Each has an entry in the chain of this ledger, which
+-- records that it was received. The progress of sending is no evidence.
 
 set local search_path = tallystick;
 
@@ -108,7 +108,8 @@ create table shared_records (
 comment on table shared_records is
   'Records that a peer may read, with or without their documents.';
 create index shared_records_by_peer on shared_records (ledger_id, peer_id, record_id);
--- Created last, for the reason that is given at `records` (0004-records.sql).
+-- The primary key is created last, because on an empty table the planner takes the index that was created last
+-- (0004-records.sql, `records`).
 alter table shared_records add primary key (ledger_id, record_id, peer_id);
 
 create table received_entries (
@@ -240,16 +241,16 @@ create trigger peer_forks_charged after insert on peer_forks referencing new tab
 create table peer_witnesses (
   ledger_id uuid not null,
   peer_id uuid not null,
-  -- The key with which the other side cosigns this ledger, as that side's server reported it. It is stored as a C2SP
-  -- verifier key, and as its thumbprint.
+  -- The key with which the other side cosigns checkpoints of this ledger, as the other side's server reported it. It is
+  -- stored as a C2SP verifier key, and as its thumbprint.
   remote_key text check (length(remote_key) <= 512),
   remote_kid bytea check (length(remote_kid) = 32),
   -- The largest tree of the other ledger that this side has cosigned.
   seen_size bigint check (seen_size >= 0),
   seen_root bytea check (length(seen_root) = 32),
   seen_note text check (length(seen_note) <= 24576),
-  -- The first fork that was found. `fork_note` is a tree with the size in seen_size but another root. `fork_held` is
-  -- the tree that this side had cosigned.
+  -- The first fork that was found: two trees of the same size with different roots. `fork_held` is the tree that this
+  -- side had cosigned, and `fork_note` is the other tree.
   fork_note text check (length(fork_note) <= 24576),
   fork_held text check (length(fork_held) <= 24576),
   primary key (ledger_id, peer_id),
@@ -282,8 +283,8 @@ create table peer_cursors (
   last_error text check (length(last_error) <= 1000),
   last_success_at timestamptz,
   resume_at timestamptz,
-  -- Maximum bytes of entries in a request, or null for the default limit. Set at request_refused_at, when an
-  -- intermediary has refused a larger request.
+  -- Maximum size in bytes of the entries in a request; null means the default limit. request_refused_at is the time at
+  -- which an intermediary last refused a larger request.
   request_bytes int4 check (request_bytes > 0),
   request_refused_at timestamptz,
   -- The other side's list of the records that it has stored, from the last comparison.

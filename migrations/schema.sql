@@ -1129,8 +1129,8 @@ CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds te
  LANGUAGE plpgsql
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
--- If a detail is missing, its values are null and the columns refuse null. So no such entry is stored without its row.
--- An entry that ends a row, such as a revocation, must find a row that has not ended yet.
+-- If a detail is missing, its values are null and the columns refuse null. So no administrative entry is stored without
+-- its row. An entry that ends a row, such as a revocation, must find a row that has not ended yet.
 declare
   expected bigint;
   changed bigint;
@@ -1153,8 +1153,8 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  -- A call has at most one agent-key-registered for each ledger, because append_entries appends no further entry of the
-  -- ledger in that call.
+  -- A call has at most one agent-key-registered for each ledger, because append_entries gives the outcome `again` to
+  -- all items after an agent-key-registered.
   if 'agent-key-registered' = any (kinds) then
     perform register_signing_keys(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
@@ -1341,7 +1341,8 @@ begin
 
   if outcomes is null then
     by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
-    -- The set of an agent's valid keys changes with the entry. So items after such an entry get the outcome `again`.
+    -- An agent-key-registered or agent-key-revoked changes the valid keys of its agent. So all items after it get the
+    -- outcome `again`.
     keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
     -- Heads are locked in the order of their ids, so that two calls never deadlock.
     perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
@@ -1429,8 +1430,8 @@ begin
         select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
           e.leaf as last_leaf
         from gated_records x
-        -- This is a lateral, because the plan of a plain join could come from empty tables. Such a cached plan would
-        -- read all entries of the ledger for each step.
+        -- The join is lateral, because a session may keep a plan that it made on empty tables. Such a plan of a plain
+        -- join would read all entries of the ledger for each step.
         cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
         where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
         offset 0
@@ -1446,8 +1447,9 @@ begin
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- The version of such a step is not above the record's. It is refused below at once and not with `again`.
-          -- Otherwise each call would decide only one of many late steps of a record.
+          -- A second step of a record in the same call gets `again`. But a step whose version is not above the record's
+          -- version is too late. It is refused below at once. Otherwise each call would decide only one of many late
+          -- steps of a record.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
           -- A statement is appended only together with the entry that registers it, and that entry must be the next
@@ -1505,8 +1507,8 @@ begin
     -- An item gets the outcome `again` if the other item of its pair was not appended.
     cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-    -- Raises an error if items would create records but the call has no rows for them. Otherwise such an entry would be
-    -- stored, and only an audit would find it.
+    -- Raises an error if an item would create records but the call has no rows for them. Otherwise the entry would be
+    -- stored without its records, and only an audit would find this.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
       raise exception 'an entry that begins records must come with their rows'
@@ -1812,8 +1814,8 @@ begin
     end if;
   end if;
 
-  -- These are laterals, because a busy session keeps the plan that joins get. That plan reads all received entries (860
-  -- µs for one entry among 8,000).
+  -- The joins are lateral, because a busy session keeps the plan that it made once. The plan of plain joins reads all
+  -- received entries (860 µs for one entry among 8,000).
   if exists (
     select from unnest(came_ledgers, came_seqs) i (ledger_id, seq)
     cross join lateral (
@@ -2915,8 +2917,8 @@ begin
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
   last_seq = least(end_seq, c.next_seq);  -- `least` ignores null arguments
   if c.recover_seq is not null then
-    -- A recovery is running, and its original start is not stored. So a request counts as a repetition only if it lies
-    -- within the part of the running recovery that remains.
+    -- A recovery is running, and its original start is not stored. So a request counts as the same request only if the
+    -- running recovery still has to deliver all of the requested entries.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;

@@ -77,7 +77,7 @@ export class Answer {
     for (const artifact of artifacts) this.#artifacts.set(artifact.artifactId, contentOf(artifact))
   }
 
-  /** Sets the status. After a final status, later ones are ignored, as in the library. */
+  /** Sets the status. After a final status, later ones are ignored, as the A2A library does. */
   #setStatus(status: TaskStatus | undefined): void {
     if (this.#state !== undefined && ENDS[this.#state] !== undefined) return
     this.#state = stateName(status?.state)
@@ -97,7 +97,7 @@ export class Answer {
       })
   }
 
-  /** True while the task is not finished, so that the client has no answer yet. */
+  /** True while the task is unfinished. The client then still waits for the answer. */
   get isOpen(): boolean {
     return !this.#isMessage && this.#ended === undefined && !WAITING.has(this.#state ?? '')
   }

@@ -144,7 +144,7 @@ async function* stream(
     action.end({ ...answer.outcome, status: statusOfThrown(error), error })
     throw error
   } finally {
-    // Runs also if the reader stops, or if the stream ends before the task.
+    // This also runs if the caller stops reading, or if the stream ends before the task.
     action.end(answer.outcome)
   }
 }

@@ -4,11 +4,14 @@ import { type Action, TRACEPARENT } from '@tallystick/sdk/actions'
 /** URI of the extension in agent cards, in messages and in `A2A-Extensions`. */
 export const EXTENSION = 'https://tallystick.dev/a2a/record/v1'
 
-/** Data of the extension: where the sender recorded the message. A message's metadata contains it under the URI. */
+/**
+ * Data of the extension, which a message's metadata contains under the URI of the extension. It says where the sender
+ * recorded the message.
+ */
 export type Carried = {
   /** Id of the record in the sender's ledger. Absent if the ledger did not store the record in time. */
   readonly record?: string
-  /** W3C Trace Context of that record. The records of both sides have the same trace id. */
+  /** W3C Trace Context of the sender's record. The records of sender and receiver have the same trace id. */
   readonly traceparent?: string
   /** Base64 of the record's entry with its COSE receipt, for `verify.receipt`. */
   readonly receipt?: string
@@ -51,7 +54,7 @@ export function carriedBy(message: Message | undefined): Carried {
   }
 }
 
-/** Maximum time in ms that a message waits for its record's id. After this time it is sent without the id. */
+/** Maximum time in ms that a message waits for its record's id. After this time the message is sent without the id. */
 const RECORD_MS_MAX = 1_000
 
 /** Returns the id of the action's record, or null if the ledger did not store the record in time. */

@@ -23,7 +23,10 @@ export function recordingExecutor(
   executor: AgentExecutor,
   { name, actions = new Actions() }: { readonly name: string; readonly actions?: Actions | undefined },
 ): AgentExecutor {
-  /** Maps a task to its unfinished answer. `cancelTask` needs it, because it publishes to another bus. */
+  /**
+   * Maps a task's id to its unfinished answer. `cancelTask` publishes the end of the task to another bus, so it needs
+   * the answer.
+   */
   const running = new Map<string, Answer>()
   return {
     async execute(request, bus) {

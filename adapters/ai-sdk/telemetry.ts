@@ -19,7 +19,7 @@ type Run = {
   readonly action: Action
   /** Action of the model call in progress, or null. */
   model: Action | null
-  /** Error that the model's stream reported, in the call in progress or in the last call. Otherwise null. */
+  /** Error that the stream of the current or the last model call reported. null if the stream reported no error. */
   failed: Outcome | null
   /** Open tool calls. The key is the library's call object, because a model may give two calls the same id. */
   readonly tools: Map<object, Action>
@@ -36,7 +36,7 @@ const AGENTS: readonly string[] = ['ai.generateText', 'ai.streamText']
  *
  *     registerTelemetry(new TallystickTelemetry())
  *
- * The telemetry never throws, and calls wait for it only with `failClosed`. A tool is then called only when the
+ * The telemetry never throws. Only with `failClosed` a call waits for its record. A tool is then called only when the
  * ledger has the record; otherwise the model gets an error text.
  */
 export class TallystickTelemetry implements Telemetry {
@@ -93,8 +93,8 @@ export class TallystickTelemetry implements Telemetry {
   }
 
   /**
-   * Observes whether a model's stream breaks or contains an error part. Version 7.0 has no callback for a broken
-   * stream.
+   * Observes whether a model's stream breaks or contains an error part. Version 7.0 of the AI SDK has no callback for a
+   * broken stream.
    */
   executeLanguageModelCall: NonNullable<Telemetry['executeLanguageModelCall']> = async ({
     callId,

@@ -27,8 +27,8 @@ const FRAMEWORK = 'langchain-js'
  *
  *     createAgent({ model, tools, middleware: [tallystickMiddleware()] })
  *
- * Put this middleware first, so that it sees what the other middleware decide. Calls wait for it only with
- * `failClosed`. A tool is then called only when the ledger has the record; otherwise the model gets an error text.
+ * Put this middleware first, so that it sees what the other middleware decide. Only with `failClosed` a call waits for
+ * its record. A tool is then called only when the ledger has the record; otherwise the model gets an error text.
  */
 export function tallystickMiddleware({
   actions = new Actions(),
@@ -91,7 +91,7 @@ export function tallystickMiddleware({
     }
   }
 
-  /** Returns the run in a hook's state. The watch of the current call will end this run. */
+  /** Returns the run that a hook's state names. Also sets it as the run that the watch of the current call will end. */
   const runOf = ({ _tallystickRun: id }: { _tallystickRun?: string | undefined }): Run | undefined => {
     const run = runs.find(id)
     const watch = currentWatch(isOurs)
@@ -154,8 +154,8 @@ export function tallystickMiddleware({
       recordDenied(run, state.messages)
       const watch = currentWatch(isOurs)
       if (watch) watch.isAfterAgent = true
-      // With a watch the run ends later, because another middleware may still throw. A direct call of the agent's
-      // graph has no watch.
+      // If the call is watched, the watch ends the run later, because another middleware may still throw. A direct call
+      // of the agent's graph is not watched.
       else end(run, { status: 'ok', result: state.messages.at(-1)?.content })
     },
   })

@@ -13,7 +13,10 @@ import { isInterrupt } from './runs.ts'
  * ends.
  */
 export type Watch = {
-  /** Not called if the call asked for input, because another call continues with the answer. */
+  /**
+   * Called with the outputs when the call has ended. Not called if the call asked for input, because another call will
+   * continue with the answer.
+   */
   ended(outputs: unknown): void
   failed(error: unknown, signal: AbortSignal | undefined): void
   /** True if the handler is called for runs below the agent. Another library may have removed the handler there. */

@@ -4,7 +4,8 @@ import type { Action, Outcome } from '@tallystick/sdk/actions'
 /** A trace or a span that has begun. */
 export type Node = {
   /**
-   * Action of the span, or null if the span is not an action. The parts of such a span belong to the action around it.
+   * Action of the span, or null if the span is not an action. Actions inside a span without an action belong to the
+   * nearest action around that span.
    */
   action: Action | null
   readonly above: Node | null

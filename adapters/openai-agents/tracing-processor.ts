@@ -80,7 +80,8 @@ export class TallystickTracingProcessor implements TracingProcessor {
   }
 
   async onSpanStart(span: Span<SpanData>): Promise<void> {
-    // The library sets a tool's input only after this callback. The call of a guarded tool is also known only then.
+    // The action of a tool begins a little later. The library sets the tool's input only after this callback, and a
+    // guarded tool gets its call's id only then.
     if (span.spanData.type !== 'function') this.#begin(span)
     else queueMicrotask(() => span.endedAt === null && this.#begin(span))
   }

@@ -126,7 +126,8 @@ test('agents that speak A2A', async (t) => {
   const executor = answering((text) => ask(text, { actions: seller }))
   const url = await startAgent(t, (card) => recordingExecutor(executor, { name: card.name, actions: seller }))
   const trees = async () => {
-    // If a client has stopped, its agent records the end later. The ledger must not grow during the verification.
+    // If a client stopped reading, its agent still runs and records the end later. The ledger must not grow during the
+    // verification.
     await executor.settled()
     await Promise.all([actions.flush(), seller.flush()])
     return [await ours.tree(), await theirs.tree()]

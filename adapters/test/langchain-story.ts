@@ -12,7 +12,10 @@ import { openLedger } from './ledger.ts'
 
 /* Tests for any version of LangChain. The importing file decides which version `langchain` is. */
 
-/** `isOldest`: that version ends the run after a person's denial, and passes no thread to a middleware. */
+/**
+ * Tests one version. `isOldest`: true for the oldest supported version, which ends the run after a person's denial and
+ * passes no thread to a middleware.
+ */
 export function testAgents(name: string, isOldest: boolean): void {
   test(name, async (t) => {
     const ledger = await openLedger(t)

@@ -125,8 +125,8 @@ function describeRamp(rounds: readonly DrivenRound[], { peak }: K6Options): Find
 }
 
 /**
- * Returns the rate of a ramp that reached its end without refusals, which is a lower bound of the ceiling. Returns null
- * for other ramps.
+ * Returns the final rate of a ramp that reached its end without refusals. This rate is a lower bound of the ceiling.
+ * Returns null for any other ramp.
  */
 function sustainedPeak(run: K6Run): number | null {
   const { dropped, refused } = run.summary.extras

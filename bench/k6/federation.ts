@@ -35,8 +35,8 @@ function findDifferences(rounds: readonly DrivenRound[]): Findings {
 }
 
 /**
- * Compares the two ledgers that the script peered. `afterEntries`: number of the home's first entries that the lag
- * leaves out.
+ * Compares the chains of the two ledgers between which the script made a peering. `afterEntries`: number of first
+ * entries that do not count for the lag.
  */
 export async function compareChains(
   { database, guest }: Pick<Running, 'database' | 'guest'>,

@@ -12,7 +12,8 @@ export function formatValue(value: number): string {
 export type GoalVerdict = 'met' | 'not met' | 'not tried' | null
 
 /**
- * Returns whether a value meets its goal. `tried`: the highest value that the run could reach, if the run limits it.
+ * Returns whether a value meets its goal. `tried`: highest value that the settings of the run allow. By default they
+ * allow any value.
  */
 export function judgeGoal(
   goal: Goal | undefined,

@@ -35,8 +35,8 @@ function findLifecycleFaults(rounds: readonly DrivenRound[]): Findings {
 }
 
 /**
- * Compares the states of records with the clients' counts. A lifecycle that clients saw complete must be accepted or
- * rejected. Clients gave up every other lifecycle.
+ * Compares the states of records with the clients' counts. Returns the faults. Each record that a client saw judged
+ * must be accepted or rejected. There must be no records in addition to these and the records that clients gave up.
  */
 export function compareLifecycles(
   { states, notOnce }: FoundLedger,

@@ -21,7 +21,7 @@ export function measureWindow({
 }: Pick<K6Run, 'samples' | 'cpu' | 'summary'>): LoadWindow {
   const { warmUpSeconds = 0, seconds = 0 } = summary.extras as Record<string, number>
   const fromMs = START_MS + warmUpSeconds * 1000
-  // A sample covers the second before it.
+  // A sample contains the CPU use of the second before `atMs`.
   const inside = samples.filter(({ atMs }) => atMs >= fromMs + 1_000 && atMs <= fromMs + seconds * 1000 - 500)
   const cores = inside.length === 0 ? cpu : mean(inside.map((sample) => sample.cores))
   const rate = summary.figures['rate'] ?? 0
@@ -32,7 +32,7 @@ export function measureWindow({
   return { cores, microsPerRecord: Object.fromEntries(perRecord) }
 }
 
-/** Returns whether this name of a process in round.ts is that of an API process: `API`, or `API 2` of several. */
+/** Returns whether a process name from round.ts is that of an API process: `API`, or `API 2` if there are several. */
 export function isServer(name: string): boolean {
   return /^API( \d+)?$/.test(name)
 }

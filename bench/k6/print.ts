@@ -28,7 +28,7 @@ export function printReport(report: K6Report): void {
 }
 
 /**
- * Returns the table rows for console and docs. Each row has the figure published elsewhere, our figures by k6 and by
+ * Returns the table rows for console and docs. Each row has a figure that others published, our figures by k6 and by
  * our own generator, and the goal.
  */
 export function rowsOf({ published, figures, extras, rounds, options }: Tabled): string[][] {

@@ -77,8 +77,8 @@ const testbeds = new Set<Testbed>()
 let sharedTestbed: Testbed | null = null
 
 /**
- * Opens a database. In `full` each round has its own database. In `short`, where rates do not count, all rounds share
- * one.
+ * Opens a database. With the profile `full` each round has its own database. With `short`, where rates do not count,
+ * all rounds share one database.
  */
 async function openTestbed(options: K6Options): Promise<Testbed> {
   if (sharedTestbed !== null) return sharedTestbed
@@ -89,7 +89,7 @@ async function openTestbed(options: K6Options): Promise<Testbed> {
   testbeds.add(testbed)
   if (testbeds.size === 1 && !isInspected) printPreflight(about.preflight)
   isInspected = true
-  // `short` does not judge rates, so a slow disk is allowed.
+  // The profile `short` does not judge rates, so a slow disk is allowed.
   if (options.profile === 'full') checkGate(about.preflight, options.fsyncGateMs, options.force)
   if (options.profile === 'short') sharedTestbed = testbed
   return testbed

@@ -47,7 +47,7 @@ export function combineRounds(
 }
 
 /**
- * Rate of the goal, in records per second. `BYTES_PER_RECORD`: approximate bytes of database and WAL for each record.
+ * Goal for batches, in records per second. `BYTES_PER_RECORD`: approximate bytes of database and WAL for each record.
  */
 const BATCH_RECORDS_PER_SECOND = 60_000
 const BYTES_PER_RECORD = 900
@@ -72,7 +72,7 @@ function repeat(times: number, { servers }: K6Options): Round[] {
 const SPREAD_PERCENT_MAX = 10
 
 /**
- * Computes the median of each figure over the rounds, and its spread: (max - min) / median. `spreadPercent` is the
+ * Computes, for each figure, the median over the rounds and the spread: (max - min) / median. `spreadPercent` is the
  * spread of the rate.
  */
 export function medianAndSpread(rounds: readonly DrivenRound[]): Findings {

@@ -25,7 +25,7 @@ export type K6Options = {
   readonly embedded: boolean
   readonly fsyncGateMs: number
   readonly force: boolean
-  /** Stores k6's summary and recording beside the report. */
+  /** If true, stores k6's summary and recording beside the report. */
   readonly keep: boolean
 }
 
@@ -150,8 +150,8 @@ export type Published = {
     readonly unit: string
     readonly published?: number
     /**
-     * The figure that `npm run bench` measured. Its generator needs less CPU than k6 (docs/BENCHMARKS.md names machine
-     * and day).
+     * The figure that `npm run bench` measured. The generator of `npm run bench` needs less CPU than k6
+     * (docs/BENCHMARKS.md names machine and day).
      */
     readonly generator?: number
     readonly goal?: Goal

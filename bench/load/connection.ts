@@ -3,12 +3,15 @@ import type { Requests } from './requests.ts'
 
 export type Target = { readonly host: string; readonly port: number }
 
-/** `body` is null except for a sampled or an unexpected answer. */
+/** An answer of the server. `body` is null unless the sender set `keepBody`, or the status is unexpected. */
 export type Answer = { readonly status: number; readonly body: string | null }
 
 type Handlers = {
   onAnswer(answer: Answer): void
-  /** Called when the connection is lost; `code` is the reason. `wasInFlight`: the outcome of its request is unknown. */
+  /**
+   * Called when the connection is lost; `code` is the reason. `wasInFlight`: true if a request had no answer yet, so
+   * that its outcome is unknown.
+   */
   onLost(wasInFlight: boolean, code: string): void
 }
 
@@ -37,7 +40,7 @@ export class LoadConnection {
   #socket: net.Socket | null = null
   #keepBody = false
   #status = 0
-  /** −1 until the head is complete. */
+  /** Number of bytes of the body that are not read yet. −1 until the head is complete. */
   #bodyBytesLeft = -1
   #head: Buffer | null = null
   #body: Buffer[] = []
@@ -108,7 +111,7 @@ export class LoadConnection {
     return true
   }
 
-  /** Parses the head of an answer. Returns a code if the rest of the connection cannot be read, otherwise null. */
+  /** Parses the head of an answer. Returns the reason if the connection cannot be used any more, otherwise null. */
   #readHead(received: Buffer): string | null {
     const chunk = this.#head === null ? received : Buffer.concat([this.#head, received])
     const end = chunk.indexOf(HEAD_END)
@@ -148,7 +151,7 @@ const LENGTH_LINE = /\r\ncontent-length: *(\d+)\r\n/i
 const DIGIT_0 = 48
 const DIGIT_9 = 57
 
-/** Returns −1 if the header is missing. */
+/** Returns the value of the header `content-length`, or −1 if the header is missing. */
 function contentLength(head: Buffer, end: number): number {
   let at = head.indexOf(LENGTH_NAME)
   if (at < 0 || at > end) {

@@ -3,7 +3,10 @@ import { type Answer, LoadConnection, type Target } from './connection.ts'
 import type { Gate, LifecycleRequests, LifecycleStep } from './requests.ts'
 
 export type LifecycleEvents = {
-  /** `body` is null except for a creation, a poll, a sampled answer or an unexpected one. */
+  /**
+   * Called for each answer. `answer.body` is null except for a creation, a poll, a sampled answer or an unexpected
+   * answer.
+   */
   onAnswer(step: LifecycleStep, ms: number, answer: Answer, expected: boolean): void
   onBegin(): void
   /**
@@ -106,7 +109,7 @@ export class LifecycleClient {
     if (!expected || !this.#goOn(step, answer.body)) this.#abandon()
   }
 
-  /** Returns false if the answer does not match the step. */
+  /** Continues with the step after `step`. Returns false if the answer does not match `step`. */
   #goOn(step: LifecycleStep, body: string | null): boolean {
     if (step === 'create') {
       const record = RECORD_ID.exec(body!)?.[1]

@@ -21,8 +21,8 @@ export type LifecyclePlan = Times & {
 }
 
 /**
- * `load`: figures of whole records, in nanoseconds. Only records that started within the window count, and only
- * requests that were answered within it.
+ * `load`: figures of whole records, in nanoseconds. Counts only records that started within the measured window. The
+ * figures of requests count only requests that were answered within the window.
  */
 type LifecycleResult = {
   readonly load: LoadResult

@@ -10,8 +10,8 @@ export type Loops = {
 export type LoopState = { readonly stopping: boolean; readonly abandoned: boolean }
 
 /**
- * Starts clients that repeat their work until `stopping`. Once `abandoned` is true, they give up their work in
- * progress.
+ * Starts clients that repeat their work until `stopping` is true. Once `abandoned` is true, clients also give up their
+ * work in progress.
  */
 export function startLoops(
   clients: number,

@@ -20,10 +20,10 @@ export type NotarizerPlan = Times & {
 }
 
 const TEMPLATES = 64
-/** One of this many records measures the time from `record` to the ledger. */
+/** One in 500 records is used to measure the time from the call of `record` until the record is in the ledger. */
 const TAG_EVERY = 500
 /**
- * Maximum size of the spool in bytes. A spool takes records faster than the server, so without a limit the producer
+ * Maximum size of the spool in bytes. A spool accepts records faster than the server, so without a limit the producer
  * would fill the disk.
  */
 const SPOOL_BYTES_MAX = 16 * 1024 * 1024

@@ -12,7 +12,7 @@ export type RequestShape = {
   readonly items: number
   /** Approximate size of a payload's JSON in bytes, at least 300. */
   readonly payloadBytes: number
-  /** Sends a unique Idempotency-Key with every request. */
+  /** If true, sends a unique Idempotency-Key with every request. */
   readonly idempotencyKeys: boolean
   /**
    * Seed of the content: the same seed gives the same bytes. With idempotency keys, two runs on one ledger need
@@ -163,7 +163,7 @@ export type LifecycleStep = (typeof LIFECYCLE_STEPS)[number]
 
 export type Gate = 'principal' | 'auto'
 
-/** Form of the clients' requests: orders of one principal, performed by one performer. */
+/** Describes the requests of all clients: orders of one principal, performed by one performer. */
 export type LifecycleShape = {
   readonly type: string
   readonly principalBearer: string
@@ -172,7 +172,7 @@ export type LifecycleShape = {
   readonly gate: Gate
   readonly deadline: string
   readonly payloadBytes: number
-  /** Sends a unique Idempotency-Key with every write. */
+  /** If true, sends a unique Idempotency-Key with every write. */
   readonly idempotencyKeys: boolean
   readonly seed: number
 }

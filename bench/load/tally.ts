@@ -7,8 +7,8 @@ export type LoadResult = {
   readonly pace: 'closed loop' | 'arrival rate, corrected for coordinated omission'
   readonly measuredMs: number
   /**
-   * Number of units that were due within the measured window. In a closed loop: that were sent within it. A unit is a
-   * request, or a gated record from creation to verdict.
+   * Number of units that were due within the measured window. In a closed loop, number of units that were sent within
+   * the window. A unit is a request, or a gated record from creation to verdict.
    */
   readonly offered: number
   readonly achieved: number

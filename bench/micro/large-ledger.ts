@@ -10,8 +10,8 @@ import type { Uuid } from '../../src/proof/ids.ts'
 
 const ROWS_PER_INSERT = 1_000_000
 /**
- * Number of newest entries that are as large as a real record's entry. A proof reads leaves from entries only among the
- * last 255 entries.
+ * Number of newest entries that are as large as real entries. A proof reads the newest entries themselves, up to 255 of
+ * them. For all older entries it reads only the tree.
  */
 const WIDE_ENTRIES = 300
 const WIDE_ENVELOPE_BYTES = 600

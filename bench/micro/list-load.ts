@@ -13,7 +13,7 @@ export type ListOptions = {
   readonly records: number
   readonly connections: number
   readonly seconds: number
-  /** Measures only lists with this text in their name. */
+  /** Part of a name. Only lists whose name contains it are measured. */
   readonly only: string
   readonly profile: boolean
   readonly outDir: string

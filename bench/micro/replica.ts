@@ -5,8 +5,9 @@
  * and a standby of the system's Postgres on this machine. One server reads from the standby, one reads only from the
  * primary, and writers run all the time.
  *
- * `--checked`: number of reads that demand a known size (100,000 by default). For comparison, a fifth as many reads
- * demand no size. Some of these must return an older state. Otherwise the run did not test the demand.
+ * `--checked`: number of reads that demand a known size (100,000 by default). For comparison, some more reads (a fifth
+ * of this number) demand no size. Some of these must return an older state. Otherwise the standby was never behind, and
+ * the run proves nothing.
  */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

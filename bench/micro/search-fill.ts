@@ -26,7 +26,7 @@ const BATCH_ITEMS = 1_000
 const BATCHES_IN_FLIGHT = 3
 const SAMPLES_PER_BATCH = 2
 const SAMPLES_MAX = 2_000
-/** One of this many batches has rare values. At least one batch has them. */
+/** One batch in 5,000 has rare values. At least one batch has them. */
 const RARE_BATCHES = 5_000
 const TRACED_BATCHES = 10
 const REFERRING_RECORDS = 300

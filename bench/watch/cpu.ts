@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** CPU time in seconds, user and system, of each group of processes since its start. */
+/** CPU time in seconds (user and system) of each group of processes since the processes started. */
 export type CpuSnapshot = { readonly atMs: number; readonly seconds: Readonly<Record<string, number>> }
 
 /**
@@ -15,7 +15,7 @@ export const OTHERS_CORES_MAX = 0.15
 /** Linux' USER_HZ, the unit of /proc/<pid>/stat, is 100 on every platform that Node runs on. */
 const TICKS_PER_SECOND = 100
 
-/** Named groups of processes. `postmaster`: process id that stands for Postgres with all its backends. */
+/** Named groups of processes. `postmaster`: id of Postgres' main process. All backends are found by it. */
 type CpuGroups = {
   readonly processes: Readonly<Record<string, readonly number[]>>
   readonly postmaster: number | null
@@ -75,7 +75,7 @@ function machineSeconds(): { total: number; interrupts: number } {
 
 type Stat = { command: string; parent: number; seconds: number; endedChildrenSeconds: number }
 
-/** Returns null if there is no such process, or if the system has no /proc. */
+/** Reads /proc/<pid>/stat. Returns null if there is no such process, or if the system has no /proc. */
 function readStat(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')

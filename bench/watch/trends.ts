@@ -1,5 +1,5 @@
 /*
- * Functions that judge whether a figure stays constant, such as the memory of a process or the throughput of ten
+ * Functions that judge whether a figure stays constant, such as the memory of a process, or the throughput over ten
  * minutes.
  */
 
@@ -36,7 +36,7 @@ export type Flatness = {
   readonly worstPercent: number
 }
 
-/** Returns null if there are fewer than three points. */
+/** Returns how constant a figure is, or null if there are fewer than three points. */
 export function flatness(points: readonly At[]): Flatness | null {
   if (points.length < 3) return null
   const values = points.map(({ value }) => value)

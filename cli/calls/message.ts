@@ -17,8 +17,8 @@ export type Message = {
   readonly text: string
   readonly value: unknown
   /**
-   * null if parsing loses nothing. Otherwise the reason why parsing loses a part: a duplicate name, or a number that a
-   * double changes.
+   * Reason why parsing loses a part of the text: a duplicate name, or a number that a double changes. null if nothing
+   * is lost.
    */
   readonly inexact: string | null
 }
@@ -136,8 +136,8 @@ function* membersOf(text: string, from: number): Generator<{ name: unknown; from
 }
 
 /**
- * Returns whether one of these members occurs twice in the object at the path, or a name of the path occurs twice on
- * the way to that object. If so, JSON parsers differ in which member they use.
+ * Returns whether a name occurs twice: one of `names` in the object at the path, or a name of the path in the object
+ * that contains it. JSON parsers differ in which of two equal names they use.
  */
 export function hasTwice(message: Message, path: readonly string[], names: readonly string[]): boolean {
   if (message.inexact === null) return false

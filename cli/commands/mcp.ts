@@ -11,8 +11,8 @@ import type { Io } from '../io.ts'
 import { parseNoteKey } from './verify-proof.ts'
 
 /**
- * Maximum time in ms for reading the API key's data. It is short because clients start this command while the computer,
- * and perhaps the server, is booting. With a longer time, the client's own timeout would come first.
+ * Maximum time in ms for reading the API key's data. Clients start this command while the computer, and perhaps the
+ * server, is booting. The time is short, so that the client's own timeout does not end the command first.
  */
 const KEY_READ_MS_MAX = 5_000
 

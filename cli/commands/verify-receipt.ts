@@ -83,7 +83,7 @@ async function parseKeys(bytes: Uint8Array): Promise<PublishedKey[]> {
       return hints.map((hint) => ({ ...hint, compromisedAt: hint.compromisedAt ?? null }))
     }
   } catch {
-    // The error below reports this.
+    // An invalid file is reported by the UsageError below.
   }
   throw new UsageError('--keys takes a file with the answer of /.well-known/tallystick-keys.json')
 }

@@ -142,9 +142,9 @@ export const verify: Command = {
 type OtherFile = { readonly command: Command; readonly args: readonly string[] }
 
 /**
- * Detects from its first bytes whether FILE is not an export. Returns the command for such a file and the arguments of
- * that command, which refuses options that it does not have. Returns null if no such file is named. If a file is
- * unreadable or of an unknown kind, the code that opens it later reports the error.
+ * Reads the first bytes of FILE. For a bundle, a receipt, a statement or a proof, returns its command and the arguments
+ * of that command. The command refuses options that it does not have. Returns null for an export, an unreadable file, a
+ * file of an unknown kind, or no file. The code that opens the file later reports errors.
  */
 async function otherFile(args: readonly string[]): Promise<OtherFile | null> {
   // Includes the options of the other commands. Otherwise a value of such an option would be parsed as the file.

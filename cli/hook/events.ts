@@ -193,7 +193,7 @@ function following(
 
 /**
  * Claude Code events that come before an action although their names do not begin with `pre`. Their hooks can deny the
- * action. `Stop` and `SubagentStop` are missing here, because denying a stop makes the agent continue.
+ * action. The list does not contain `Stop` and `SubagentStop`, because denying a stop makes the agent continue.
  */
 const BEFORE_KEYS: ReadonlySet<string> = new Set([
   'userpromptsubmit',

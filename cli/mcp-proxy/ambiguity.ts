@@ -29,8 +29,8 @@ type Members = Readonly<Record<string, unknown>>
 
 /**
  * Returns null if every server sees the same tool call in a client's message as the proxy does. Otherwise returns the
- * reason why some server could see another. `message`: a value that parseJsonText has accepted, or an element of a
- * batch.
+ * reason why some server could see a different tool call. `message`: a value that parseJsonText has accepted, or an
+ * element of a batch.
  */
 export function ambiguityOf(message: unknown): string | null {
   if (!isObject(message)) return 'it is not an object'
@@ -115,11 +115,12 @@ function isLikeCall(text: string): boolean {
 }
 
 /**
- * Returns whether the skeleton of a text equals the given skeleton, in lower case. For most texts the first character
- * decides.
+ * Returns whether a text has this skeleton, which must be in lower case. The first character is compared first, because
+ * most texts differ in it.
  */
 function isLike(skeleton: string, text: string): boolean {
-  // The first letter, digit or non-ASCII character: some symbols beyond ASCII become letters, such as U+24DC.
+  // Finds the first letter, digit or non-ASCII character. Non-ASCII characters count, because some of them become
+  // letters, such as U+24DC.
   const [first] = /[A-Za-z0-9]|\P{ASCII}/u.exec(text) ?? ['']
   return (first > '~' || first.toLowerCase() === skeleton[0]) && skeletonOf(text) === skeleton
 }

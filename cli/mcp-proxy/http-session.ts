@@ -27,8 +27,8 @@ export const EVENT_STREAM = 'text/event-stream'
 
 /**
  * Sends the requests of one client to a streamable HTTP server. If the server has lost the session, for example after a
- * restart, it starts a new session with the client's own `initialize` and `notifications/initialized`. Then it sends
- * the refused request once more.
+ * restart, the proxy starts a new session with the client's own `initialize` and `notifications/initialized`. Then the
+ * proxy sends the refused request once more.
  */
 export class HttpSession {
   readonly messageHeaders = new RequestHeaders()

@@ -80,8 +80,8 @@ class HttpUpstream implements Upstream {
 
   /**
    * Sends a line. A line whose order matters waits until the server has accepted all earlier notifications and answers,
-   * and has answered `initialize`. Requests do not wait for each other, because over stdio, too, their answers may come
-   * in any order.
+   * and has answered `initialize`. Requests do not wait for each other, because their answers may come in any order, as
+   * over stdio.
    */
   #sendLine(): void {
     const body = bodyOf(Buffer.concat(this.#waiting))
@@ -230,9 +230,9 @@ class HttpUpstream implements Upstream {
   }
 
   /**
-   * Cancels a request. In versions with a handshake, a closed connection does not stop the server. The client's
-   * notification cancels the request, and an answer may still come. In later versions, closing the connection is the
-   * cancellation.
+   * Cancels a request. In versions with a handshake, the client's own notification cancels it at the server, and an
+   * answer may still come. The connection therefore stays open for PROXY_CANCELLED_MS. In later versions, closing the
+   * connection cancels the request.
    */
   #cancel(id: unknown): void {
     const request = this.#open.get(keyOf(id) ?? '')
@@ -268,7 +268,7 @@ class HttpUpstream implements Upstream {
         }
         for await (const text of textsOf(response, parser)) await this.#emit(text)
       } catch {
-        // Ignored, because the loop tries again.
+        // The error is ignored, because the loop opens the stream again.
       }
       lastEventId = number === this.#session.number ? parser.lastEventId || lastEventId : ''
       const retryMs = Math.min(parser.retryMs ?? PROXY_HTTP_RETRY_MS, PROXY_HTTP_RETRY_MS_MAX)

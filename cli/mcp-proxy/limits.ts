@@ -21,7 +21,10 @@ export const PROXY_END_MS = 5_000
 export const PROXY_KILL_MS = 1_500
 /** Maximum number of parallel requests to an HTTP server. Further requests wait. */
 export const PROXY_HTTP_REQUESTS_MAX = 256
-/** Maximum time in ms that later messages wait until the server accepts a notification, or answers `initialize`. */
+/**
+ * Maximum time in ms that later messages wait. They wait until the server has accepted an earlier notification or
+ * answer, or has answered `initialize`.
+ */
 export const PROXY_HTTP_ORDER_MS = 10_000
 /** Maximum number of consecutive failures to resume an answer whose connection broke. */
 export const PROXY_HTTP_RESUMES_MAX = 5
@@ -33,5 +36,5 @@ export const PROXY_HTTP_END_MS = 2_000
 export const PROXY_HTTP_RETRY_MS = 1_000
 /** Maximum delay in ms that a server can set. Without this limit, a timer of 2^31 ms or more would fire immediately. */
 export const PROXY_HTTP_RETRY_MS_MAX = 3_600_000
-/** Maximum number of tools whose parameters a server requires in headers. */
+/** Maximum number of tools for which the proxy stores the parameters that the server requires in headers. */
 export const PROXY_HEADER_TOOLS_MAX = 10_000

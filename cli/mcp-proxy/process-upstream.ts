@@ -23,7 +23,7 @@ export function openProcess(
     detached: HAS_GROUPS,
   })
   const guard = watchOver(child, env)
-  // Ignored: the server has ended and no longer reads what the client writes.
+  // Errors are ignored: the server has ended and no longer reads what the client writes.
   child.stdin.on('error', () => {})
   const read = (async () => {
     for await (const bytes of child.stdout) await receive(bytes as Buffer)

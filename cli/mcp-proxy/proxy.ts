@@ -53,7 +53,7 @@ export class McpProxy {
   /** Runs until the server has ended. Returns how it ended. */
   async run(open: (downstream: Downstream) => Upstream, stopped: Promise<unknown>): Promise<UpstreamEnd> {
     const { stdin, stdout, calls, say } = this.#options
-    // Ignored: the client no longer reads. The server's answers are still recorded.
+    // Errors are ignored: the client no longer reads, but the server's answers are still recorded.
     stdout.on('error', () => {})
     const upstream = open({
       receive: (bytes) => this.#receive(bytes),
@@ -112,8 +112,8 @@ export class McpProxy {
     const { calls, isRecorded, say } = this.#options
     const begun: BegunCall[] = []
     const records = messages.map((message) => () => calls.fromClient(message))
-    // The line is recorded by its digest. An action has only the digest of its arguments, but a server may find more in
-    // this line.
+    // If a server may find more in this line than the recorded calls contain, the digest of the whole line is recorded
+    // too.
     const why = messages.find(({ inexact }) => inexact !== null)?.inexact ?? whyUnread(messages)
     if (why !== null) records.push(() => calls.unread(why, sha256Of(bytes), bytes.length))
     for (const record of records) {
@@ -242,7 +242,7 @@ function requestIdsOf({ value, inexact }: Message): unknown[] {
 
 /**
  * Returns null if the recorded calls of a line contain everything that a server will do because of the line. Otherwise
- * returns the reason why they do not.
+ * returns the reason why something may be missing.
  */
 function whyUnread(messages: readonly Message[]): string | null {
   return messages.some(({ value }) => usesTools(value))

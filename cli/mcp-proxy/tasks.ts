@@ -89,7 +89,7 @@ export class Tasks<Call> {
   }
 
   #readState(taskId: string, message: Message, path: readonly string[]): void {
-    // Ignored if a deciding name occurs twice. A later message may report the state.
+    // The message is ignored if a deciding name occurs twice in it. A later message may report the state.
     if (hasTwice(message, path, ['taskId', 'status', 'result'])) return
     const state = valueAt(message.value, [...path, 'status'])
     const has = (name: string) => valueAt(message.value, [...path, name]) !== undefined

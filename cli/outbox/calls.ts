@@ -20,8 +20,8 @@ import { CALLS_BEAT_MS, CALLS_STALE_MS } from './limits.ts'
 
 /*
  * Stores calls without an outcome. Before a call is forwarded, a record "no outcome came" is written here. The call's
- * outcome replaces that record. If the process is killed, the next sender moves the record into the inbox. Both replace
- * or move the record by one rename, so each call has exactly one outcome.
+ * outcome replaces that record. If the process is killed, the next sender moves the record into the inbox. Replacing
+ * and moving are one rename each, so each call gets exactly one outcome.
  *
  *     calls/<process>/holder        identity of the process
  *     calls/<process>/<call>.ndjson the record "no outcome came", in the form of the inbox
@@ -104,8 +104,8 @@ export class OpenCalls {
     try {
       utimesSync(join(this.#folder, HOLDER), new Date(), new Date())
     } catch {
-      // Ignored: another process assumed that this process was dead, and removed the folder. begin() and settle()
-      // handle that.
+      // The error is ignored: another process assumed that this process was dead, and removed the folder. begin() and
+      // settle() handle that.
     }
   }
 }
@@ -142,8 +142,9 @@ function isOver(folder: string): boolean {
     return Date.now() - statSync(path).mtimeMs > CALLS_STALE_MS
   } catch (error) {
     if (code(error) !== 'ENOENT') throw error
-    // There is no holder file. Either the folder is being created or removed. Or its process ended without removing it,
-    // because the disk had no space for an outcome. The folder's age decides.
+    // Without a holder file, the age of the folder decides whether the process has ended. Another process may be
+    // creating or removing the folder at this moment. Or the process ended but left the folder, because the disk had no
+    // space for an outcome.
     const found = statSync(folder, { throwIfNoEntry: false })
     return found !== undefined && Date.now() - found.mtimeMs > CALLS_STALE_MS
   }

@@ -14,8 +14,8 @@ export function newestRecorded(directory: string, handle: string): string | null
 }
 
 /**
- * Waits until the ledger has a record with this handle other than `before`. Waits at most `waitMs`, or until `signal`
- * aborts. Returns whether the ledger has such a record.
+ * Waits until the ledger has a record with this handle whose id is not `before`. Waits at most `waitMs`, or until
+ * `signal` aborts. Returns whether the ledger has such a record.
  */
 export async function waitUntilRecorded(
   directory: string,

@@ -15,8 +15,8 @@ export type Commits = {
   /** Latencies of the same commits without a flush, for comparison. */
   readonly unflushed: LatencySummary
   /**
-   * Difference between commits with and without a flush: the time for flushing the log, and for the standbys for which
-   * commits wait.
+   * Difference between commits with and without a flush. It is the time for flushing the log, and for waiting for
+   * standbys that must confirm commits.
    */
   readonly flush: LatencySummary
 }

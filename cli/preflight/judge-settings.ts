@@ -34,8 +34,8 @@ export const SETTINGS = [
 ] as const
 
 /**
- * Settings that `alter role` and `alter database` could weaken only for servers and workers. The sessions of servers
- * and workers do not set these settings.
+ * Settings that `alter role` or `alter database` can weaken for the logins of servers and workers alone. Servers and
+ * workers do not set them in their sessions.
  */
 export const LOGIN_SETTINGS = [
   'default_transaction_read_only',

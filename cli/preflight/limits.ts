@@ -23,7 +23,10 @@ export const PREFLIGHT_CLOCK_SAMPLES = 20
  * commit batch, and that of the batch before.
  */
 export const PREFLIGHT_ROUND_TRIP_WARN_MS = 5
-/** Maximum number of characters of an answer. The address may be that of any server. */
+/**
+ * Maximum number of characters of an answer. The number is limited, because the given address may be that of any
+ * server.
+ */
 export const PREFLIGHT_ANSWER_CHARS_MAX = 64 * 1024
 /**
  * Maximum replay delay of a standby in ms. Servers do not read from a slower standby either

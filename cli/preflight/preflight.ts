@@ -54,7 +54,7 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
   const client = await openPreflightClient(options.database)
   try {
     const facts = await readPostgres(client)
-    // Measured last, because a commit that no standby confirms blocks its connection.
+    // Commits are measured last, because a commit that no standby confirms blocks its connection.
     const timed = await timePostgres(client, options, facts)
     const replica = await readReplicaAnswers(client, options)
     const server = await readServerAnswers(options)
@@ -110,8 +110,8 @@ function nullIfDenied(error: unknown): null {
 }
 
 /**
- * Returns null for commits that are denied, or that hang because no standby confirms them. pg reports a hanging commit
- * by this message, without a code.
+ * Returns null for commits that are denied, or that hang because no standby confirms them. For a hanging commit, pg
+ * throws an error with this message and without a code.
  */
 function nullIfDeniedOrStuck(error: unknown): null {
   return (error as Error).message === 'Query read timeout' ? null : nullIfDenied(error)

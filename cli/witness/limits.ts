@@ -18,8 +18,8 @@ export const WITNESS_REQUESTS_PER_LOG_BURST = 50
 export const WITNESS_REQUESTS_PER_SECOND = 500
 export const WITNESS_REQUESTS_BURST = 1_000
 /**
- * Time in ms in which a repeated newest checkpoint gets the same cosignature again, without a new signature. Anybody
- * may send that checkpoint.
+ * Time in ms for which the cosignature of the newest checkpoint is returned again without a new signature. Anybody may
+ * send that checkpoint again.
  */
 export const WITNESS_COSIGN_AGAIN_MS = 10_000
 /** Maximum number of stored forks per log. A single fork is enough to convict the log. */

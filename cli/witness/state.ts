@@ -26,10 +26,10 @@ type Cosigned = { readonly tree: LogTree; readonly note: string }
 /**
  * A folder with the key of a witness, and for each log the newest cosigned checkpoint.
  *
- * Cosignatures are worthless if this state ever goes back. Therefore only one process uses the folder at a time,
- * `storeCosigned` returns only when the data is on disk, and an incomplete folder is refused. A folder that was
- * restored as a whole is a valid past state, so its content does not reveal the restore. A checkpoint with a later
- * cosignature of this key reveals it (`isRolledBack`).
+ * Cosignatures are worthless if an older state of the folder is ever used again. Therefore only one process uses the
+ * folder at a time, `storeCosigned` returns only when the data is on disk, and an incomplete folder is refused. A
+ * folder that was restored as a whole is a valid past state, so its content does not reveal the restore. A checkpoint
+ * with a later cosignature of this key reveals it (`isRolledBack`).
  */
 export class WitnessState {
   readonly signer: Signer
@@ -79,7 +79,7 @@ export class WitnessState {
     this.key = makeNoteKey(identity.name, 'cosignature', this.signer.key, providers.sha256)
   }
 
-  /** Returns null if no checkpoint of this log was cosigned. */
+  /** Returns the tree of the last cosigned checkpoint of a log, or null if none was cosigned. */
   findCosignedTree(origin: string): SeenTree | null {
     return this.#cosigned.get(this.hashOf(origin))?.tree ?? null
   }
@@ -106,7 +106,7 @@ export class WitnessState {
   }
 
   /**
-   * Stores a note of a log that signed two trees of the same size. The stored note and the cosigned one together
+   * Stores a note of a log that signed two trees of the same size. The stored note and the cosigned note together
    * convict the log.
    */
   async storeFork(tree: LogTree, note: string): Promise<void> {

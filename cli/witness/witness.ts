@@ -47,7 +47,10 @@ type WitnessDeps = {
 export class Witness {
   readonly #deps: WitnessDeps
   readonly #limits = new RateLimits(() => performance.now())
-  /** Maps a log's origin to its queue: the end of its last request, and its number of open requests. */
+  /**
+   * Maps a log's origin to its queue. `last` settles when the newest request has ended. `length` is the number of open
+   * requests.
+   */
   readonly #queues = new Map<string, { last: Promise<unknown>; length: number }>()
 
   /** Maps a log's origin to its newest cosignature. */
@@ -57,7 +60,7 @@ export class Witness {
     this.#deps = deps
   }
 
-  /** Returns the origin that a body names, if it is the origin of a known log. */
+  /** Returns the origin in a body. Returns null if no known log has this origin. */
   findOrigin(body: string): string | null {
     const begin = body.indexOf('\n\n') + 2
     const origin = body.slice(begin, body.indexOf('\n', begin))
@@ -100,7 +103,7 @@ export class Witness {
 
   async #cosign({ signed: { note, tree } }: Judgement & { refusal: null }): Promise<WitnessAnswer> {
     const { state, logs, providers, now } = this.#deps
-    // Uses the stored string of the name. The string from the request would keep the whole request in memory.
+    // Uses the stored copy of the origin. A part of the request's text would keep the whole text in memory.
     const { origin, keys } = logs.get(tree.origin)!
     const isNew = state.findCosignedTree(origin)?.size !== tree.size
     if (isNew && !this.#limits.charge([{ name: 'log', id: origin, limit: PER_LOG }]).allowed) return TOO_MANY

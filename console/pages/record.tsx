@@ -390,7 +390,10 @@ function Entry({ entry }: { entry: RecordEntry }) {
   )
 }
 
-/** Returns true for null, and for an empty list. Compared values are an empty list if no rule compared anything. */
+/**
+ * Returns true for null and for an empty list. If no rule compared anything, the document with the compared values is
+ * an empty list.
+ */
 function isEmpty(document: unknown): boolean {
   return document == null || (Array.isArray(document) && document.length === 0)
 }

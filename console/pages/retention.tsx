@@ -267,7 +267,7 @@ function Lift({ session, hold, done }: { session: Session; hold: Hold; done: () 
   )
 }
 
-/** Type and agent of a form. Empty values are ignored. */
+/** Values of the form fields for type and agent. Empty values are ignored. */
 type RecordFilter = { readonly type: string; readonly agent: string }
 
 const EVERYTHING: RecordFilter = { type: '', agent: '' }

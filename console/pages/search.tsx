@@ -204,7 +204,10 @@ function Read({
   )
 }
 
-/** Suggests what to try next, if the typed name was understood as an agent's, or if nothing was found. */
+/**
+ * Suggests other searches, for example if the typed text was understood as the name of an agent, or if nothing was
+ * found.
+ */
 function NextToTry({
   session: { names, ledger },
   text,

@@ -87,7 +87,7 @@ export function WorkPage({ session, query }: { session: Session; query: URLSearc
   )
 }
 
-/** Reads one group. `me`: reads only work whose next step this agent takes. null: reads all work. */
+/** Reads one group. `me`: an agent, to read only work whose next step this agent takes. With null, reads all work. */
 async function readWaiting(
   { client }: Session,
   wait: Wait,

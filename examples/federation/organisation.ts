@@ -14,7 +14,10 @@ const WAIT_SECONDS = 20
 // biome-ignore lint/suspicious/noExplicitAny: answers of our own servers
 type Answer = any
 
-/** A server of `npm start` in a folder of its own. It may send requests to this machine. */
+/**
+ * A server of `npm start` in a folder of its own. It may send requests to addresses of this machine, where the other
+ * organisation's server runs.
+ */
 export class Organisation {
   readonly name: string
   readonly url: string

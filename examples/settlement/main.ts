@@ -57,7 +57,7 @@ async function settle(event: webhooks.VerifiedWebhook<'signal.emitted'>): Promis
     console.log(`${signal.decision} ${signal.once}: ${book.take(signal)}`)
   } catch (error) {
     if (!(error instanceof verify.SignalExpiredError)) throw error
-    // The error is not returned to the server: a repeated delivery would be expired too.
+    // The server gets no error for an expired signal, because a repeated delivery would be expired too.
     console.error(`${error}: somebody must look`)
   }
 }

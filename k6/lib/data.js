@@ -102,8 +102,8 @@ export function makeRecordBodies({ type = 'generic/1', bytes } = {}) {
 }
 
 /**
- * Returns a generator of `POST /v1/records/batch` bodies. No two items have both the same item number and the same
- * batch counter.
+ * Returns a generator of `POST /v1/records/batch` bodies. Each item has a different pair of item number and batch
+ * counter.
  *
  * @param {number} items
  * @param {{ type?: string, bytes?: number }} [options]

@@ -1,7 +1,7 @@
 /*
  * Runs gated records from creation to verdict. Each party has an API key of its own. An order with a deadline is
- * created, activated, delivered, verified by the worker, and judged. One delivery in ten costs more than was agreed, so
- * the result of each rule is known beforehand and is checked.
+ * created, activated, delivered, verified by the worker, and judged. Every tenth delivery costs more than was agreed.
+ * So the script knows beforehand what result each rule must have, and checks this result.
  */
 import { check } from 'k6'
 import { Counter, Trend } from 'k6/metrics'

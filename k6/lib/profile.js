@@ -7,7 +7,8 @@
 export const PROFILE = parseProfile(__ENV.PROFILE ?? 'short')
 
 /**
- * Times are in seconds, unless the name has another unit. If a setting is the same in both profiles, the script has it.
+ * Times are in seconds, unless the name has another unit. A setting that is the same in both profiles is in the script
+ * itself.
  */
 const PROFILES = {
   'notarize-ramp': {
@@ -61,8 +62,8 @@ const PROFILES = {
   },
   'webhooks-drain': {
     short: { ledgers: 2, backlog: 600, perSecond: 50, followers: 50, seconds: 5 },
-    // With 1,000 followers and 500 records a second, each follower may take two seconds per record. With 250 followers,
-    // all were busy for a moment.
+    // With 1,000 followers and 500 records a second, each follower may take two seconds per record. 250 followers were
+    // too few: all of them were busy for a moment.
     full: { ledgers: 8, backlog: 40_000, perSecond: 500, followers: 1_000, seconds: 60 },
   },
   'federation-drain': {
@@ -112,7 +113,8 @@ export function makeOptions({ scenarios, thresholds = {}, ...others }) {
 }
 
 /**
- * Returns thresholds that always pass. k6 reports `accepted{scenario:two}` only if a threshold names it.
+ * Returns thresholds that always pass. They are needed because k6 reports the values of one tag, such as
+ * `accepted{scenario:two}`, only if a threshold names the tag.
  *
  * @param {string} metric a Trend
  * @param {readonly string[]} tags `scenario:two`

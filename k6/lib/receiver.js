@@ -41,7 +41,7 @@ export function arrivals() {
 }
 
 /**
- * Returns the arrivals per second at these endpoints, from the first to the last arrival of the window.
+ * Returns the arrivals per second at the given endpoints, from the first to the last arrival of the window.
  *
  * @param {readonly number[]} endpoints
  */

@@ -12,7 +12,10 @@ const REQUEST_TIMEOUT = '60s'
 const RETRY_AFTER_SECONDS_DEFAULT = 1
 const RETRIES_MAX = 10
 
-/** An overloaded server answers 503, so a 503 does not count as an HTTP error. `failed` judges whether it was quick. */
+/**
+ * An overloaded server answers 503, so a 503 does not count as an HTTP error. A 503 that is too slow counts as
+ * `failed`.
+ */
 http.setResponseCallback(http.expectedStatuses({ min: 200, max: 299 }, 503))
 
 /**

@@ -1,7 +1,7 @@
 /*
  * Runs a record that two organisations share from creation to verdict. The home creates the record. An agent of the
- * guest activates and delivers it at the guest's server. The home's worker verifies it, and it is judged. After each
- * step the script waits until the other side shows the step.
+ * guest activates and delivers it at the guest's server. The home's worker verifies the delivery, and the home accepts
+ * it. After each step the script waits until the other side shows the step.
  */
 import { check, sleep } from 'k6'
 import http from 'k6/http'
@@ -84,7 +84,9 @@ function takeStep(name, order, step, { url, key }, path, body) {
   return null
 }
 
-/** Waits until this side shows the record in `state`. The server answers each request when the record changes. */
+/**
+ * Waits until the given server shows the record in `state`. The server answers each request when the record changes.
+ */
 function awaitState(
   /** @type {import('./deployment.js').Ledger} */ { url, key },
   /** @type {string} */ path,

@@ -1,4 +1,4 @@
--- Stores the rows of administrative entries: agents, keys, types, erasures and others. Also sets the end of rows, for
+-- Stores the rows of administrative entries: agents, keys, types, erasures and others. Also marks rows as ended, for
 -- example when an agent is disabled or a key is revoked.
 create or replace function append_details(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
@@ -6,8 +6,8 @@ create or replace function append_details(
 language plpgsql
 set search_path = tallystick, pg_temp
 as $$
--- If a detail is missing, its values are null and the columns refuse null. So no such entry is stored without its row.
--- An entry that ends a row, such as a revocation, must find a row that has not ended yet.
+-- If a detail is missing, its values are null and the columns refuse null. So no administrative entry is stored without
+-- its row. An entry that ends a row, such as a revocation, must find a row that has not ended yet.
 declare
   expected bigint;
   changed bigint;
@@ -30,8 +30,8 @@ begin
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
 
-  -- A call has at most one agent-key-registered for each ledger, because append_entries appends no further entry of the
-  -- ledger in that call.
+  -- A call has at most one agent-key-registered for each ledger, because append_entries gives the outcome `again` to
+  -- all items after an agent-key-registered.
   if 'agent-key-registered' = any (kinds) then
     perform register_signing_keys(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;

@@ -14,7 +14,7 @@
 -- be exchanged, and the arguments are hashed only once. A wrong MAC raises 28000 (constraint append_entries_mac).
 --
 -- The result is as if the items were decided one after another. But the statements decide all items together. A refused
--- item never affects other items, except the other item of its pair (see below). Returns 41 bytes for each item, in
+-- item affects no other item, except the other item of its pair (see below). Returns 41 bytes for each item, in
 -- order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
 --
 -- APPEND_OUTCOMES in src/db/chain/append-entries.ts has the names of the outcomes. src/append/append-one.ts has the
@@ -30,10 +30,10 @@
 --      3 refused_state      a ledger-restored, but the ledger is not closed as restored
 --      7 again              the call has an earlier item for the same record or idempotency key
 --      8 refused_kind       unknown kind, or a kind that only the worker's login may append
---      6 stale              signed by a key that is not the ledger's current one; or a trace of a batch of spans has grown since
---                           it was checked for known spans
---     13 refused_signature  signed by a key that is not a current one of the actor; or signed by the server although the agent
---                           must sign for itself
+--      6 stale              signed by a key that is not the ledger's current key; or the check of a batch for known spans is
+--                           out of date (items_overtaken)
+--     13 refused_signature  signed by a key that is not a current key of the actor; or signed by the server although the
+--                           agent must sign for itself
 --     14 refused_taken      an agent has chosen an id that the ledger already has
 --      3 refused_state      the record's state does not allow the step, or the record has had all agreed revisions
 --      6 stale              `previous` is not the record's last leaf
@@ -43,13 +43,13 @@
 --      4 refused_clock      recordedAt differs from the database's clock by more than 30 s, or 20 s if an agent has signed
 --      0 appended
 --
--- A call takes at most one step of a record. The only exception is a pair: the worker's completion-verified, followed
--- by the `auto` verdict. Another pair is a statement of another party, followed by its statement-registered. Both items
--- of a pair are appended, or neither. If one of them is refused, the other is `again`. In `kids`, both items of a
--- statement's pair have the ledger's key.
+-- Two items that follow each other can be a pair: the worker's completion-verified and the `auto` verdict, or a
+-- statement of another party and its statement-registered. Both items of a pair are appended, or neither. If one of
+-- them is refused, the other gets `again`. In `kids`, both items of a statement's pair have the ledger's key. A call
+-- takes at most one step of a record, or the two steps of a pair.
 --
--- A call raises 55000 if its entries did not move the head. Then a trigger is off, and exports would not contain the
--- entries beyond the head.
+-- A call raises 55000 if its entries did not move the head, because a trigger is off. Exports would not contain entries
+-- beyond the head.
 --
 -- Plans: probes are `left join lateral (… offset 0)`, and sequential scans are off, because a session keeps plans that
 -- it made on empty tables. Plain joins took up to 92 ms a row after 100,000 rows. Hash joins stay on: without them,
@@ -59,13 +59,13 @@
 -- Cost in Postgres' own CPU, with 600-byte envelopes on 2 shared cores of 2.5 GHz:
 --
 -- - A call of 1 item takes 500 µs. Each item of 64 takes 31 µs (40 with idempotency keys), each of 1,000 takes 25.
--- - Steps of gated records cost nothing for calls that only notarize. Before and after: 1 item 910 and 921 µs, 64 items
---   3,556 and 3,597, 1,000 items 38,219 and 38,281.
+-- - Steps of gated records cost nothing for calls that only notarize. Before and after steps were added: 1 item 910 and
+--   921 µs, 64 items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
 -- - Finding pairs by windows over all items costs 5 to 8 % at 64 items.
--- - The MAC costs 5 to 8 %: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415, on a busy machine.
+-- - The MAC costs 5 to 8 %. Without and with it, on a busy machine: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415.
 -- - A batch of 1,000 records takes 1,400 µs. With a row for each record it took 13,400.
--- - Chunks cost nothing for other calls. Before and after, alternating on a busy machine: 1 item 695 and 682 µs, 64
---   items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
+-- - Chunks cost nothing for other calls. Before and after chunks were added, alternating on a busy machine: 1 item 695
+--   and 682 µs, 64 items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
 --
 -- The short path saves time. Without and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4
 -- items 890 and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a
@@ -193,7 +193,8 @@ begin
 
   if outcomes is null then
     by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
-    -- The set of an agent's valid keys changes with the entry. So items after such an entry get the outcome `again`.
+    -- An agent-key-registered or agent-key-revoked changes the valid keys of its agent. So all items after it get the
+    -- outcome `again`.
     keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
     -- Heads are locked in the order of their ids, so that two calls never deadlock.
     perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
@@ -281,8 +282,8 @@ begin
         select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
           e.leaf as last_leaf
         from gated_records x
-        -- This is a lateral, because the plan of a plain join could come from empty tables. Such a cached plan would
-        -- read all entries of the ledger for each step.
+        -- The join is lateral, because a session may keep a plan that it made on empty tables. Such a plan of a plain
+        -- join would read all entries of the ledger for each step.
         cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
         where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
         offset 0
@@ -298,8 +299,9 @@ begin
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- The version of such a step is not above the record's. It is refused below at once and not with `again`.
-          -- Otherwise each call would decide only one of many late steps of a record.
+          -- A second step of a record in the same call gets `again`. But a step whose version is not above the record's
+          -- version is too late. It is refused below at once. Otherwise each call would decide only one of many late
+          -- steps of a record.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
           -- A statement is appended only together with the entry that registers it, and that entry must be the next
@@ -357,8 +359,8 @@ begin
     -- An item gets the outcome `again` if the other item of its pair was not appended.
     cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
 
-    -- Raises an error if items would create records but the call has no rows for them. Otherwise such an entry would be
-    -- stored, and only an audit would find it.
+    -- Raises an error if an item would create records but the call has no rows for them. Otherwise the entry would be
+    -- stored without its records, and only an audit would find this.
     if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
       <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
       raise exception 'an entry that begins records must come with their rows'

@@ -10,11 +10,11 @@ language sql set search_path = tallystick, pg_temp as $$
     bytes = case when b.began_at > now() - interval '1 day' then b.bytes else 0 end + excluded.bytes
 $$;
 
--- Trigger: counts the data that is stored for a peer. The trigger is on the tables themselves, so that all stored data
+-- Trigger: counts the data that is stored for a peer. The tables themselves have the trigger, so that all stored data
 -- is counted.
 --
--- A received entry counts with the local entry that received it, and with the evidence of that entry. Received
--- documents, types and forks count too.
+-- The size of a received entry includes the local entry that records its receipt, and that local entry's evidence.
+-- Received documents, types and forks count too.
 create or replace function charge_peers() returns trigger language plpgsql set search_path = tallystick, pg_temp as $$
 begin
   case tg_table_name

@@ -1,6 +1,6 @@
--- Removes the documents of one ledger that the entries at `ats` erased. Returns the number of removed documents.
--- Documents that were removed before are skipped. The caller has verified the entries; this function only checks that
--- they exist.
+-- Removes documents of one ledger from the database, and returns the number of removed documents. `ats` has the seqs of
+-- the entries that erased them. Documents that were removed before are skipped. The caller has verified the entries;
+-- this function only checks that they exist.
 --
 -- Records of batches are in compressed chunks. The caller rewrites each chunk once for all of its erased records:
 --

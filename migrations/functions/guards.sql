@@ -38,7 +38,7 @@ end $$;
 -- Trigger: inserted entries must continue their ledger's chain, link by link. Entries that do not continue the head are
 -- refused.
 --
--- This trigger also moves the chain's head; nothing else can move a head. It is `enable always`.
+-- This trigger also moves the chain's head; nothing else can move a head. The trigger is `enable always`.
 create or replace function entries_extend_chain() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
@@ -300,8 +300,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a document is inserted with the entry that contains its digest. Only an erasure sets its content to null. If
--- an agent offers evidence to another ledger, that entry is the offer.
+-- Trigger: a document is inserted together with the entry that contains its digest. For evidence that an agent offers
+-- to another ledger, this entry is the offer. Only an erasure sets the content of a document to null.
 create or replace function documents_keep() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin

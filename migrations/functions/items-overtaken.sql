@@ -1,8 +1,9 @@
--- Returns the items with a trace or a group of logs to which the same agent has added records since the check for known
--- spans. The check has read all entries before `unseen_befores[item]`. Spans and logs of a returned item may be stored
--- already (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
+-- Returns the items whose check for known spans is out of date. Such an item has a trace, or a group of logs, to which
+-- the same agent has added records since the check. Spans and logs of the item may be stored already
+-- (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
 --
--- Only the keys of traces and groups of logs are compared.
+-- `unseen_befores[item]`: the check has read all entries before this seq. Only the keys of traces and groups of logs
+-- are compared.
 create or replace function items_overtaken(
   ledger_ids uuid[], actor_ids uuid[], unseen_befores int8[], items int4[], keys bytea[]
 ) returns int4[]

@@ -71,10 +71,11 @@ end $$;
 -- Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the closed
 -- ledgers.
 --
--- The heads are locked, so that no entry is appended and no restore acknowledged between the check and the close. A
--- ledger-restored entry acknowledges a restore. The API's login could append such an entry without a valid signature,
--- so the worker verifies these entries. `refused_seqs` has, for each ledger, the seq of a false entry, or null. The
--- function ignores the acknowledgement by this entry.
+-- The heads are locked, so that no entry is appended and no restore acknowledged between the check and the close.
+--
+-- A ledger-restored entry acknowledges a restore. The API's login could append such an entry without a valid signature,
+-- so the worker verifies these entries. `refused_seqs` has, for each ledger, the seq of a ledger-restored entry that
+-- the worker has refused, or null. The function ignores this entry.
 --
 -- The caller passes at most 1,000 ledgers in a call. With more, servers would continue to append to the last ledgers
 -- for many seconds.
@@ -110,9 +111,9 @@ end $$;
 -- Retires all envelope keys that sign for no ledger any more, except the newest key, and destroys their secrets.
 -- Returns the number of retired keys.
 --
--- Does nothing until 90 s after a new key. A server that has read the keys before may still create a ledger with the
--- old key. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and its call
--- takes at most 15 s.
+-- Does nothing during the first 90 s of a new key. In this time a server that still knows only the old key may create a
+-- ledger with it. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and
+-- its call takes at most 15 s.
 create or replace function retire_envelope_keys() returns int8
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare

@@ -36,7 +36,7 @@ begin
   end if;
 end $$;
 
--- Raises 28000 unless the setting tallystick.session_mac is the MAC of the session, in hex.
+-- Raises 28000 if the setting tallystick.session_mac is missing or is not the MAC of the session, in hex.
 --
 -- The setting is lost when the session ends, and with `discard all`, which poolers run before they give a session to
 -- another client. The owner's login needs no proof, because the owner can change everything anyway.

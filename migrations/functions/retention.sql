@@ -5,7 +5,8 @@
 -- A rule applies to later records until another rule of the same type and agent replaces it. It also applies to all
 -- earlier records, because a retention that was promised may become longer but not shorter.
 --
--- This function and the next two have no search path of their own, so that Postgres inlines them into queries.
+-- The functions retention_of, holds_on and keeping_facts have no search path of their own, so that Postgres inlines
+-- them into queries.
 create or replace function retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint)
 returns table (days int4, rule_seq bigint)
 language sql stable as $$

@@ -1,8 +1,9 @@
--- Stores keys with which agents sign for themselves. Raises an error if an agent would have too many keys, or if no
--- current key has endorsed a further key. The chain's head is locked, so the checks are exact.
+-- Stores keys with which agents sign for themselves. Raises an error in two cases: an agent would have too many keys,
+-- or no current key of the agent has endorsed a key after the first. The chain's head is locked, so the keys cannot
+-- change between the check and the insert.
 --
--- A verifier refuses a ledger in which an agent has more than eight current keys, or a further key that no current key
--- has endorsed.
+-- An agent can have at most eight current keys. A verifier refuses a ledger in which an agent has more, or in which a
+-- key after the first is not endorsed.
 --
 -- Including revoked keys, an agent can have at most 256 keys. This limit is needed because agents may rotate their own
 -- keys as often as they like, and the follower reads and digests all keys of a ledger.
@@ -35,7 +36,7 @@ begin
 end $$;
 
 -- Checks the items that the ledger's key has not signed, for the short path of append_entries. Returns true if all are
--- valid. After false, the long path finds out which item is invalid.
+-- valid. If the result is false, the long path finds out which item is invalid.
 --
 -- Each of these items must be signed by a current key of its actor, have an id that the ledger does not have, and be
 -- within 20 s of the clock.

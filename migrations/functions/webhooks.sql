@@ -196,8 +196,8 @@ begin
   return 'redelivered';
 end $$;
 
--- Delivers dead events again, oldest first, beginning with the id `first_event`. Takes at most `deliveries_max` events.
--- Returns their number, and whether there are more. Returns no row if the endpoint does not exist.
+-- Delivers dead events again, oldest first, beginning with the id `first_event`, at most `deliveries_max` events.
+-- Returns the number of these events, and whether there are more. Returns no row if the endpoint does not exist.
 create or replace function redeliver_dead_webhook_events(
   ledger uuid, webhook uuid, first_event uuid, deliveries_max int4
 ) returns table (redelivered int4, more boolean)
@@ -216,7 +216,7 @@ begin
   return next;
 end $$;
 
--- Delivers entries from `from_seq` up to `end_seq`, excluded, again. If `end_seq` is null, the end is the endpoint's
+-- Delivers the entries from `from_seq` to `end_seq` - 1 again. If `end_seq` is null, the end is the endpoint's
 -- position. Events that were already delivered are included only if `delivered` is true. Returns `missing` if the
 -- endpoint does not exist, `busy` if another recovery is running, or `recovering`.
 create or replace function recover_webhook(
@@ -231,8 +231,8 @@ begin
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
   last_seq = least(end_seq, c.next_seq);  -- `least` ignores null arguments
   if c.recover_seq is not null then
-    -- A recovery is running, and its original start is not stored. So a request counts as a repetition only if it lies
-    -- within the part of the running recovery that remains.
+    -- A recovery is running, and its original start is not stored. So a request counts as the same request only if the
+    -- running recovery still has to deliver all of the requested entries.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;

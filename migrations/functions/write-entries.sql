@@ -10,8 +10,9 @@
 -- - `signer_kids`: key of the agent that has signed the entry, or null if the server has signed it.
 --
 -- A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because entries do
--- not contain them. The row of ledger_closures that a ledger-restored ends exists already. Erasures are not checked
--- against rules and holds again. All other rows equal those of the append: test/run/restore-equals.test.ts.
+-- not contain them. The caller must first insert the row of ledger_closures that a ledger-restored marks as ended.
+-- Erasures are not checked against rules and holds again. All other rows equal those of the append:
+-- test/run/restore-equals.test.ts.
 --
 -- Returns true, so that the caller can assign the result. With a void function, the caller would need `perform`, which
 -- makes a plan of its own. plpgsql passes arrays on without a copy.

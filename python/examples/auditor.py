@@ -52,7 +52,8 @@ def audit(kids: list[bytes], folder: Path) -> Report:
     with open_lines(str(copy)) as lines:
         report = verify_export(lines, Trust(kids=kids, checkpoints=kept))
     if newest is not None:
-        # The ledger verified, so its checkpoint is stored. The size is on the second line.
+        # The ledger verified, so the new checkpoint is stored. The checkpoint's second line is the
+        # ledger's size.
         (folder / f'{int(newest.splitlines()[1]):012}.note').write_text(newest)
     return report
 

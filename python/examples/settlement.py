@@ -95,7 +95,8 @@ async def receive(request: Request) -> Response:
             signal = verify_signal(webhook, **app.state.trust)
             print(f'{signal.decision} {signal.once}: {app.state.book.take(signal)}', flush=True)
     except SignalExpiredError as error:
-        # Answers 2xx, because a second delivery of the signal would be too late as well.
+        # The signal has expired. The answer is 2xx, because a second delivery of the signal would
+        # be too late as well.
         print(f'{error}: somebody must look', flush=True)
     except (WebhookVerificationError, SignalError) as error:
         print(error, flush=True)

@@ -186,7 +186,7 @@ class Chain:
             shown['references'] = references
         return digest, shown
 
-    # Agents and their keys
+    # The next methods add agents and their keys.
 
     def agent(self, name: str, by: tuple[str, str] | None = None) -> str:
         agent = self.id('agt')
@@ -224,7 +224,7 @@ class Chain:
         self.definitions[len(self.lines)] = canonical(definition).decode()
         self.add('type-registered', [(name, self.types[name])], {'agentSigned': True} if agent_signed else {}, by)
 
-    # Records and their steps
+    # The next methods add records and their steps.
 
     def notarize(self, by: tuple[str, str], payload: Any, signer: Signer | None = None, **more: Any) -> str:
         record = self.id('rec')
@@ -314,7 +314,7 @@ class Chain:
         document.update({'salt': None, 'document': None, 'erasedBy': at})
         document.pop('references', None)
 
-    # Output as files
+    # The next methods return files.
 
     def export(self, checkpoint: bool = True) -> bytes:
         return export_of(self, self.lines, checkpoint)
@@ -399,8 +399,8 @@ def export_of(chain: Chain, lines: list[Line], checkpoint: bool = True) -> bytes
 
 
 def range_of(chain: Chain, lines: list[Line], start: int, end: int, beside: set[int] | None = None) -> bytes:
-    """Returns the bundle of a range of these lines. `beside`: the only entries outside the range that
-    are included; None includes all that are allowed.
+    """Returns a bundle with the entries `start` to `end` of `lines`. `beside`: the only entries
+    outside the range that are included; None includes all that the format allows.
     """
     at = merkle.genesis(f.id_bytes(chain.led))
     shown, leaves = [], []
@@ -450,8 +450,8 @@ def _said(line: Line) -> dict[str, Any]:
 
 
 def path_of(leaves: list[bytes], index: int) -> list[tuple[bytes, bool]]:
-    """Returns the hashes of the path, from the leaf up. The boolean is True if the hash is on the
-    left.
+    """Returns the Merkle path of a leaf, from the leaf to the root. Each item is a hash, and True if
+    the hash is on the left.
     """
     if len(leaves) == 1:
         return []
@@ -462,8 +462,8 @@ def path_of(leaves: list[bytes], index: int) -> list[tuple[bytes, bool]]:
 
 
 def keep(chain: Chain, admin: tuple[str, str], by_rule: int, by_person: int) -> None:
-    """Adds retention rules and holds. The document at `by_rule` is erased by a rule, and the document
-    at `by_person` by a person.
+    """Adds retention rules and holds. `by_rule` is the seq of an entry whose document a rule erases.
+    `by_person` is the seq of an entry whose document a person erases.
     """
 
     def say(kind: str, **said: Any) -> int:

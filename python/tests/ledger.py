@@ -44,7 +44,7 @@ class Ledger:
 
     def records(self, **filters: str) -> list[dict[str, Any]]:
         """Returns the records that a search finds, or all records without filters. The oldest is
-        first. The form is that of the server.
+        first. Each record is as the server returns it.
         """
         found: list[dict[str, Any]] = []
         cursor, search = '', ''.join(f'&{name}={value}' for name, value in filters.items())

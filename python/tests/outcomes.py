@@ -17,7 +17,8 @@ _CASES: list[dict[str, Any]] = json.loads((ROOT / 'test/vectors/outcomes.json').
 
 
 def expected(way: str) -> dict[str, Any]:
-    """Returns the expected statuses for one way to record actions, by case of the table."""
+    """Returns the table for one way to record actions: it maps each case to its expected statuses.
+    """
     return {case['name']: case['expected'][way] for case in _CASES if way in case['expected']}
 
 
@@ -81,8 +82,8 @@ def _is_about(outcome: dict[str, Any], action: dict[str, Any]) -> bool:
 
 
 class ToolRun(Protocol):
-    """A run of an agent whose tool calls a deed. `of` returns the statuses of the run's actions of one
-    kind.
+    """A run of an agent with one tool, which calls the function `deed`. `of` returns the statuses of
+    the run's actions of one kind.
     """
 
     async def __call__(self, deed: Callable[[int], Any], /, **options: Any) -> Any: ...

@@ -78,8 +78,8 @@ def test_keys_checkpoints_and_strictness(tmp_path: Path) -> None:
 
 
 def test_what_agents_sign_the_server_cannot(tmp_path: Path) -> None:
-    """Replaces an agent's signature by the server's. This is refused for a record, a batch and a step
-    of a type with `agentSigned`. For all other entries the agent need not sign.
+    """Replaces an agent's signature by a signature of the server. The verifier refuses this for a
+    record, a batch and a step of a type with `agentSigned`. It accepts this for all other entries.
     """
     chain = forge.a_little_of_everything()
     path = tmp_path / 'export'
@@ -111,7 +111,7 @@ def test_keys_of_agents_that_are_known(tmp_path: Path) -> None:
         ([f'{agent}={endorsed}'], 'agent_key_refused'),
         ([f'{free}={kid}'], 'agent_key_refused'),
         ([f'{chain.id("agt")}={kid}'], 'trusted_key_absent'),
-        # The first agent is an administrator. The server signed records that it created.
+        # The first agent is an administrator. It created records, and the server signed them.
         ([f'{chain.lines[2].statement["predicate"]["agent"]}={kid}' if chain.lines[2].statement else ''], 'agent_signature_missing'),
     ):
         options = [part for one in known for part in ('--agent-key', one)]
@@ -162,8 +162,8 @@ def test_a_range_judges_issuers_by_the_policy_that_is_shown(tmp_path: Path) -> N
     chain.lines[at].foreign = forged
     registration['subject'][0]['digest']['sha256'] = forge.leaf_of(chain.lines[at]).hex()
     path = tmp_path / 'bundle'
-    # The policy is directly before the range. With it, the signature is refused. Without it, the
-    # report says that the issuer was not checked.
+    # The entry with the policy is directly before the range. If the bundle includes it, the
+    # signature is refused. If not, the report says that the issuer was not checked.
     rotated = next(seq for seq, line in enumerate(chain.lines) if line.statement and 'rotated' in line.statement['predicateType'])
     for beside, code in ((None, 'signature_invalid'), ({0, rotated}, '')):
         path.write_bytes(forge.range_of(chain, chain.lines, at, at + 1, beside))

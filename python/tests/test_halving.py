@@ -1,4 +1,6 @@
-"""An intermediary refuses a request for its contents or its size: one record is set aside, and the others are recorded."""
+"""An intermediary refuses a request because of its contents or its size. One record is set aside, and
+the others are recorded.
+"""
 
 from __future__ import annotations
 
@@ -209,7 +211,9 @@ Refuse = Callable[[bytes], int | None]
 
 @pytest.fixture
 def picky() -> Iterator[Callable[[Refuse], str]]:
-    """Starts proxies that answer with a page if `refuse` returns a status for a body."""
+    """Returns a function that starts a proxy. If `refuse` returns a status for a request's body, the
+    proxy itself answers with this status and an HTML page.
+    """
     servers: list[ThreadingHTTPServer] = []
 
     def start(refuse: Refuse) -> str:

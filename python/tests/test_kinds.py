@@ -1,5 +1,5 @@
-"""Compares the table of kinds with test/vectors/kinds.json, and with the TypeScript verifier's table
-(docs/reference/kinds.json).
+"""Compares the table of entry kinds with test/vectors/kinds.json, and with the TypeScript verifier's
+table (docs/reference/kinds.json).
 """
 
 import json

@@ -281,7 +281,7 @@ def test_a_record_of_a_finalizer_in_the_middle_of_another_one_is_sent_after_it(l
     take = notarizer._core.take
 
     def interrupted(measured: Any) -> None:
-        # Records in the middle of `take`. A finalizer can do the same during garbage collection.
+        # Calls `record` while `take` runs, as a finalizer could during garbage collection.
         if notarizer._late or notarizer.stats.buffered == 0:
             notarizer.record({'i': 1})
         take(measured)

@@ -35,7 +35,9 @@ Deed = Callable[[], Any]
 
 
 class Way:
-    """One way to record a deed. It calls the deed, and returns the result that the program gets."""
+    """One way to record an action. It calls the function `deed`, and returns the result that the
+    program gets.
+    """
 
     def __init__(self, name: str, **options: Any) -> None:
         self.name = name
@@ -434,8 +436,8 @@ RELEASED = threading.Event()
 
 
 def in_thread(end: Callable[[], int]) -> Future[int]:
-    """Returns a future that ends only when `of_thread` waits for it. Otherwise the thread might end
-    before the test observes it.
+    """Returns a future that is done only after `of_thread` has released its thread. Otherwise it might
+    be done before the test observes it.
     """
     RELEASED.clear()
     return POOL.submit(lambda: end() if RELEASED.wait(5) else -1)
@@ -638,7 +640,7 @@ def test_a_root_ends_its_open_parts_at_any_depth_and_nothing_is_held_afterwards(
 
 
 def test_an_action_that_is_dropped_is_unknown_also_in_the_middle_of_a_record() -> None:
-    """Garbage collection may run while a record is made, when locks are acquired."""
+    """Garbage collection may run while a record is made and its locks are held."""
     recorder = Recorder()
     actions = recorder.actions()
     gc.disable()

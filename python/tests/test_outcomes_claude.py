@@ -1,4 +1,5 @@
-"""Tests the table of outcomes with the Claude Agent SDK, and calls without an event that ends them.
+"""Tests the table of outcomes with the Claude Agent SDK. Also tests calls for which no event reports
+the end.
 """
 
 from __future__ import annotations

@@ -30,7 +30,9 @@ QUESTION: Any = {'messages': [{'role': 'user', 'content': 'go'}]}
 
 
 class Fake(BaseChatModel):
-    """A model that gives these answers in order: a text, tool calls, or an error that it raises."""
+    """A model that gives its `answers` in order. An answer is a text, a list of tool calls, or an
+    error that the model raises.
+    """
 
     answers: list[Any]
     waits: float = 0
@@ -67,8 +69,7 @@ class Streaming(Fake):
 
 
 class Run:
-    """A run of an agent with one tool. `way`: with the middleware, or with callbacks and no
-    middleware.
+    """A run of an agent with one tool. `way`: whether the run uses the middleware or the callbacks.
     """
 
     def __init__(self, way: str, **options: Any) -> None:
@@ -478,8 +479,8 @@ def test_a_loop_goes_on_while_tools_wait_for_a_ledger_that_is_away(way: str) -> 
 
 
 def _told_of(value: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the payloads of action and outcome of a tool that is called without an agent and returns
-    `value`.
+    """Calls a tool without an agent. The tool returns `value`. Returns the payloads of its action and
+    its outcome.
     """
 
     def deed(**_: Any) -> Any:

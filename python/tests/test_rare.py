@@ -155,8 +155,8 @@ def test_a_pending_peering_hears_of_nothing_else(tmp_path: Path) -> None:
 
 
 def shared_again(times: int) -> Pair:
-    """Returns peers that shared a record through one peering. Then they shared it `times` times
-    through their next peering.
+    """Returns peers that shared a record through one peering. Through their next peering, they shared
+    it `times` more times.
     """
     pair = Pair('again')
     record = pair.create()
@@ -268,7 +268,7 @@ def test_the_first_note_that_is_refused_names_the_code(tmp_path: Path) -> None:
 
 
 class Named(Pair):
-    """Peers whose guest has another value in one member of its identity."""
+    """Peers whose guest has a changed value in one member of its identity."""
 
     def __init__(self, member: str, value: str) -> None:
         self._named = {member: value}
@@ -306,7 +306,9 @@ def text(said: str | bytes) -> bytes:
 def registered(
     subject: str | bytes, said: str, content: bytes, said_content: str, more: bytes = b'', unprotected: bytes = b'\xa0'
 ) -> bytes:
-    """Returns an export with a registered statement. `more`: a member of its protected header."""
+    """Returns an export with a registered statement. `more`: an additional member of the statement's
+    protected header.
+    """
     chain, admin = begun('registered')
     issuer = forge.Signer('issuer')
     key = {'kid': b'k1'.hex(), 'alg': 'EdDSA', 'spki': f.to_base64(issuer.spki)}

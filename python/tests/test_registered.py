@@ -79,8 +79,8 @@ def test_a_statement_of_the_greatest_length() -> None:
         return b'\xd2\x84' + strings[0] + b'\xa0' + strings[1] + strings[2]
 
     def attached(length: int) -> bytes:
-        """Returns a statement of `length` bytes with a receipt added to it. The file may be longer
-        than a statement alone.
+        """Returns a statement of `length` bytes, with a receipt added to it. The result may exceed the
+        maximum size of a statement, because the receipt does not count.
         """
         return of(length).replace(protected + b'\xa0', protected + b'\xa1\x19\x01\x8a\x81\x41r')
 

@@ -1,5 +1,5 @@
-"""Values that could be mistaken for others, in each member of a format: booleans for numbers, absent
-for null, other keys.
+"""Tests values that could be mistaken for others, in each member of a format: booleans as numbers,
+absent members as null members, one key as another.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def seqs_of(chain: Chain) -> dict[str, int]:
     return found
 
 
-# Numbers in files
+# The next tests are about numbers in files.
 
 
 def numbers_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -191,9 +191,7 @@ def test_only_numbers_pass_for_numbers_in_receipts(chain: Chain, tmp_path: Path)
 
 
 def test_nothing_is_in_a_receipt_that_is_not_verified(chain: Chain, tmp_path: Path) -> None:
-    """Checks each reader: of a receipt alone, of a statement's receipt, and of a receipt that comes
-    with an export.
-    """
+    """Tests a receipt alone, a receipt in a statement, and a receipt that comes with an export."""
     batch, foreign = seqs_of(chain)['batch-notarized'], next(seq for seq, line in enumerate(chain.lines) if line.statement is None)
     items = chain.lines[batch].items or []
     other = {**items[1], 'type': 'order/1'}
@@ -224,7 +222,7 @@ def test_nothing_is_in_a_receipt_that_is_not_verified(chain: Chain, tmp_path: Pa
         assert both([('good', commands, data)], tmp_path)[0][1][0] == 0
 
 
-# Absent members and null members
+# The next tests are about absent members and null members.
 
 NULLABLE = frozenset(
     (
@@ -295,7 +293,8 @@ def test_an_absent_member_and_a_null_one_mean_the_same(chain: Chain, tmp_path: P
 
 
 def record_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]:
-    """Returns a record as a server returned it directly after the entry."""
+    """Returns a record as a server would return it directly after the entry at `seq` was written.
+    """
     line = chain.lines[seq]
     assert line.statement is not None
     said: dict[str, Any] = line.statement['predicate']
@@ -326,8 +325,8 @@ def record_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]
 
 
 def test_a_record_without_its_null_members_is_the_same(chain: Chain, tmp_path: Path) -> None:
-    """A record that was stored before a member existed has no such member. Members of a later server
-    are ignored.
+    """A record that was stored before a member existed has no such member. Unknown members, which a
+    later server may write, are ignored.
     """
     created = next(
         seq
@@ -362,7 +361,7 @@ def test_a_record_without_its_null_members_is_the_same(chain: Chain, tmp_path: P
     both(bad, tmp_path)
 
 
-# Keys in files
+# The next tests are about keys in files.
 
 
 def test_keys_of_the_first_line_have_their_form_and_their_kid(chain: Chain, tmp_path: Path) -> None:
@@ -403,8 +402,8 @@ def test_a_signer_is_the_key_of_its_envelope_where_the_agent_signed(chain: Chain
                 if value.get('signer') != signer:
                     files.append((f'{about} {value["seq"]}', commands, render({**value, 'signer': signer})))
             if 'signer' in value:
-                # The first line may name any key. But only the `signer` of the entry's own line
-                # says that the agent signed.
+                # The agent's key is named only in the first line. This is not enough: only the
+                # `signer` of the entry's own line says that the agent signed.
                 named = render(without(value, ('signer',))).replace(
                     compact(head),
                     compact({**head, 'keys': [*head['keys'], {**chain.lines[own].signer.public(), 'compromisedAt': None}]}),
@@ -469,7 +468,8 @@ def test_a_receipt_is_refused_for_the_first_reason_of_the_format(chain: Chain, t
 
 
 def test_a_kept_receipt_is_refused_for_the_first_reason_of_the_format(chain: Chain, tmp_path: Path) -> None:
-    """The path is verified last. A proof of another size or key may have a path that leads to no root.
+    """Receipts with one or more faults. The Merkle path is checked after the key and the tree size,
+    because with a wrong key or size the path may lead to no root.
     """
     seq = seqs_of(chain)['record-notarized']
     envelope, good = chain.lines[seq].envelope(), receipt_parts(chain, seq)

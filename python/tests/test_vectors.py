@@ -1,5 +1,5 @@
-"""test/vectors, made by other implementations: valid vectors are accepted, and the others are refused
-with their code.
+"""Tests test/vectors, which other implementations made: valid vectors are accepted, and the others are
+refused with their code.
 """
 
 import json

@@ -2,8 +2,8 @@
 (CONTRIBUTING.md).
 
 A case has three parts: 4 bytes with the length of a header, the header, and the parts of the file.
-The header is JSON with `kind`, `trust` and the `lengths` of the parts. The first header has the
-known keys instead. An answer is a line of JSON: outcome, code, seq, facts, cpuMs.
+The header is JSON with `kind`, `trust` and the `lengths` of the parts. Before the first case there
+is one header with the known keys. An answer is a line of JSON: outcome, code, seq, facts, cpuMs.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ export type Call = Pick<Intent, 'kind' | 'name'> & {
 }
 
 /**
- * When the record is written, compared with the action.
+ * Says when the record is written, relative to the action.
  *
  * - `held`: the caller MUST wait for `permitted` before it acts. The record states that the caller waited.
  * - `before`: the action may begin before its record is in the ledger, because the record waits in memory or in a
@@ -77,13 +77,13 @@ export function outcomeOfThrown(error: unknown): {
 }
 
 /**
- * Names of the errors of callers that stopped waiting: AbortError, CanceledError, APIUserAbortError,
+ * Matches names of errors which mean that the caller stopped waiting: AbortError, CanceledError, APIUserAbortError,
  * ReadTimeoutError.
  */
 const BROKEN_OFF = /(Abort|Aborted|Cancel|Canceled|Cancelled|Timeout)(Error|Exception)$/
 /**
- * Codes of errors of callers that stopped waiting: ETIMEDOUT, ECONNABORTED, UND_ERR_HEADERS_TIMEOUT. Codes are needed
- * because Node, undici and axios use one class for all errors.
+ * Matches codes of errors which mean that the caller stopped waiting: ETIMEDOUT, ECONNABORTED, UND_ERR_HEADERS_TIMEOUT.
+ * Codes are needed because Node, undici and axios use one class for all errors.
  */
 const BROKEN_OFF_CODE = /TIMEDOUT|TIMEOUT|ABORT|CANCEL/
 

@@ -351,7 +351,7 @@ export class Actions implements Writer {
     this.#awaited.set(handle, (id, error) => (error === undefined ? resolve(id) : reject(error)))
     try {
       this.#take('agent-action/1', payload, { ...options, tag: handle })
-      // Sends the record now. If an error occurs that only a person can solve, this rejects at once.
+      // Sends the record now. If an error occurs that only a person can solve, the returned promise rejects at once.
       this.#notarizer.flush({ timeoutMs: holdMsMax }).catch(reject)
     } catch (error) {
       this.#lose(error)
@@ -375,7 +375,7 @@ export class Actions implements Writer {
     try {
       this.#onError?.(error)
     } catch {
-      // Ignored, because errors of the callback must not reach the agent.
+      // Errors of the callback are ignored, because they must not reach the agent.
     }
   }
 }

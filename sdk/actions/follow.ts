@@ -91,7 +91,7 @@ function observeIterable(
     try {
       observeIterator(iterator as Iteration, end)
     } catch {
-      // The reader gets the original iterator. The end of that iterator is not observed.
+      // The iterator cannot be changed, so its end is not observed. The reader gets it unchanged.
     }
     return iterator
   })

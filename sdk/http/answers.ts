@@ -87,7 +87,7 @@ export function unexpected(message: string, asked: CallInfo, cause?: unknown): U
 
 /**
  * Returns the error for an answer that no Tallystick server gives. The error is not retryable, because a retry is
- * useless. `asked`: null for requests without a key.
+ * useless. `asked` describes the request. It is null if the request has no key.
  */
 export function wrongServer(
   message: string,

@@ -46,13 +46,16 @@ export class Patience {
     clearTimeout(this.#timer)
   }
 
-  /** Ends the watch, because the answer is complete. */
+  /** Stops the timeout and removes the listener, because the answer is complete. */
   end(): void {
     clearTimeout(this.#timer)
     this.#caller?.removeEventListener('abort', this.#stop)
   }
 
-  /** Ends the watch and aborts the request. Needed if nobody reads the rest of the answer, which may be endless. */
+  /**
+   * Does the same as `end`, and aborts the request. Needed if nobody reads the rest of the answer, which may be
+   * endless.
+   */
   giveUp(): void {
     this.end()
     this.#stop()

@@ -2,7 +2,9 @@ export type SseEvent = {
   /** Type of the event; `message` if the stream names no type. */
   readonly type: string
   readonly data: string
-  /** The last `id` of the stream, which may be that of an earlier event. Empty if the stream has sent no id yet. */
+  /**
+   * The newest `id` in the stream so far. An earlier event may have sent it. Empty if the stream has sent no id yet.
+   */
   readonly lastEventId: string
 }
 
@@ -33,7 +35,7 @@ export class SseParser {
     this.#charsMax = charsMax
   }
 
-  /** The last id, including ids of events without data, which are not dispatched. */
+  /** The newest `id` in the stream so far, including ids of events without data, which are not dispatched. */
   get lastEventId(): string {
     return this.#lastEventId
   }

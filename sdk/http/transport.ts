@@ -83,7 +83,7 @@ export type Call = {
    * caller, so that no server can change it.
    */
   readonly gated?: boolean
-  /** Codes that the caller expects. They are not retried. */
+  /** Error codes that the caller expects. A call that fails with one of these codes is not retried. */
   readonly unretried?: readonly ErrorCode[]
   /** Version that the caller already has. While the record has this version, the server answers 304. */
   readonly knownVersion?: number
@@ -314,7 +314,7 @@ type Request = RequestInit & {
 
 type Read<T> = (response: Response, asked: CallInfo, patience: Patience) => Promise<T>
 
-/** Wraps `read`, which reads the whole answer. */
+/** Makes a `Read` from a function that reads the whole answer. The timeout ends when the answer is complete. */
 function whole<T>(read: (response: Response, asked: CallInfo) => Promise<T>): Read<T> {
   return async (response, asked, patience) => {
     const answer = await read(response, asked)

@@ -21,8 +21,8 @@ export type SpoolDirectory = {
 
 /**
  * A batch in a file. Accepted records are written at once to the page cache, where they survive the end of the process.
- * Before the first byte is sent, the file and its name are on disk. So after a power cut a request that was sent is
- * sent again unchanged.
+ * The file and its name are on disk before the first byte is sent. So a request that was sent before a power cut can be
+ * repeated unchanged after it.
  */
 export class BatchFile implements SpooledBatch {
   readonly #path: string
@@ -118,7 +118,7 @@ export class BatchFile implements SpooledBatch {
 
   seal(): void {
     this.#durable = this.#makeDurable()
-    // Ignored here, because `read` reports the error and tries again.
+    // The error is ignored here, because `read` reports it and tries again.
     this.#durable.catch(() => {})
   }
 

@@ -7,8 +7,8 @@ const SPOOL_NAME =
   /^(\d{16}\.(ndjson|parts)|(refused|handles)\.ndjson|owner\.json|lock|inbox|reserve|calls|sender\.log|lost\+found)(\..+)?$/
 
 /**
- * Flag with which opening a link fails. An attacker who can write to the directory could put a link where a file is
- * expected. Windows has no such flag.
+ * Flag that makes opening a symbolic link fail. An attacker who can write to the directory could put a link where a
+ * file is expected. Windows has no such flag.
  */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0
 

@@ -22,8 +22,8 @@ const INBOX_FILES_MAX = 50_000
 export const INBOX_NAME: RegExp = /^\d{13}-\d{6}-[0-9a-f]{32}\.ndjson$/
 
 /**
- * Returns the text of a file with one record. The idempotency key in the file makes the record a batch of its own. So
- * the record is recorded only once, however often it is sent.
+ * Returns the text of a file with one record. The file also contains an idempotency key. So the record is recorded only
+ * once, however often the file is sent.
  */
 export function formatPut(item: Item, idempotencyKey: string): string {
   return formatKey(idempotencyKey) + formatItem(item)

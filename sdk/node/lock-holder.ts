@@ -38,7 +38,7 @@ export function parseHolder(text: string): Holder | null {
   try {
     const { token, pid, place, startedAtMs } = JSON.parse(text) as Partial<Holder>
     if (typeof token !== 'string' || typeof place !== 'string' || typeof startedAtMs !== 'number') return null
-    // For 0 and negative pids, kill() signals a process group or all processes.
+    // 0 and negative pids are refused, because with them kill() signals a process group or all processes.
     return isPid(pid) ? { token, pid, place, startedAtMs } : null
   } catch {
     return null

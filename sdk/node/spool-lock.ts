@@ -24,7 +24,7 @@ const acquiredDirectories = new Map<string, string>()
  * Lets only one process use a directory, by the file `lock` in it. The process that has the lock touches the file
  * regularly.
  *
- * A lock is stale if its process is known to be gone. It is also stale if no process has touched the file for
+ * A lock is stale if its process is known to have ended. It is also stale if no process has touched the file for
  * `staleMs`, measured by the clock of the waiting process. The pid or the file's time alone proves nothing: killed
  * processes leave their lock, every container has a process with pid 1, and another machine may have written the time
  * of a file on a shared disk.
@@ -40,8 +40,8 @@ export class SpoolLock {
   #lost = false
 
   /**
-   * Acquires the lock. `directory` is a real path. `reserve` is disk space that is freed if the disk is full. Throws
-   * SpoolError if another process has the lock, or if the lock file cannot be written even then.
+   * Acquires the lock. `directory` is a real path. If the disk is full, the disk space of `reserve` is freed for the
+   * lock file. Throws SpoolError if another process has the lock, or if the lock file cannot be written.
    */
   static async acquire(
     directory: string,
@@ -93,7 +93,8 @@ export class SpoolLock {
     try {
       isOwn = !this.#lost && this.#isOwn()
     } catch {
-      // If the file can't be read, it is not removed. The next process replaces it when it is stale.
+      // The error is ignored and the lock file stays, because it may belong to another process. The next process
+      // replaces a stale lock.
     }
     if (isOwn) await unlink(this.#path)
     this.#lost = true
@@ -194,7 +195,8 @@ export class SpoolLock {
         this.#lost = true
       }
     } catch {
-      // Ignored: `requireLock` reads the file itself if the lock was not touched for too long.
+      // The error is ignored. If the lock was not touched for too long, `requireLock` reads the file and reports the
+      // error.
     }
   }
 

@@ -48,8 +48,7 @@ export type SpoolOptions = {
    */
   readonly refusedBytesMax?: number | undefined
   /**
-   * Time in milliseconds without a touch of the lock, after which another process may take the directory. Default:
-   * 5000.
+   * Another process may take the directory if the lock was not touched for this time in milliseconds. Default: 5000.
    */
   readonly lockStaleMs?: number | undefined
 }
@@ -69,7 +68,7 @@ const MERGED_FILES_MAX = 32
 const MERGED_BYTES_MAX = 1_000_000
 const PARTS_NAME = /^\d{16}\.parts$/
 /**
- * Age in ms after which an unfinished file in the inbox is removed. Its process ended before it accepted the record.
+ * Age in ms after which an unfinished file in the inbox is removed. Its process ended before the record was accepted.
  */
 const UNFINISHED_MS = 60_000
 const BATCH_NAME = /^\d{16}\.ndjson$/
@@ -213,8 +212,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
       for (const names of (await listInbox(inbox)).flatMap((group) => this.#mergeable(group))) {
         if (!this.hasRoom) break
         this.requireLock()
-        // The number is taken before any await, because `record` may take a number meanwhile. If the merge fails, the
-        // next process merges the folder under the same number.
+        // Takes the number before any await, because `record` may take a number during an await. If the merge of the
+        // files fails, the next process merges them under the same number.
         const number = this.#nextNumber++
         const path = this.#pathOf(number)
         if (names.length === 1) await rename(join(inbox, names[0]!), path)
@@ -305,7 +304,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async close(): Promise<void> {
-    // Waits for adoptions. An adoption that ran after this call would use file numbers of the next process.
+    // Waits for running adoptions. After `close`, another process may use the spool and take the same file numbers.
     await this.#adoptions.over
     await this.#handle?.close()
     this.#handle = null
@@ -367,6 +366,6 @@ async function removeUnfinished(path: string): Promise<void> {
   try {
     if (Date.now() - (await stat(path)).mtimeMs > UNFINISHED_MS) await unlink(path)
   } catch {
-    // Ignored: the file was renamed meanwhile.
+    // The error is ignored, because another process may have renamed or removed the file.
   }
 }

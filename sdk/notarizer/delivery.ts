@@ -68,7 +68,9 @@ export class Delivery {
   #claimed: Promise<void> | null = null
   /** Controllers of waits after errors that only people can fix. `retryBlocked` ends these waits early. */
   readonly #blocked = new Set<AbortController>()
-  /** Number of records that a proxy or firewall refused since the last recorded segment, and that were set aside. */
+  /**
+   * Number of records that were set aside since the last recorded segment, because a proxy or firewall refused them.
+   */
   #setAside = 0
   #isSizeReported = false
 

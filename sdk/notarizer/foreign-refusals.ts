@@ -125,7 +125,7 @@ export function rejoin(
   return [{ idempotencyKey, items: [...items, ...next.items] }, rest]
 }
 
-/** Gives a new key to each segment whose key is that of a recorded segment. */
+/** Gives a new key to each segment that has the key `recorded`, because a recorded segment has used this key. */
 export function renewKeys(
   segments: readonly Segment[],
   recorded: string,

@@ -53,7 +53,7 @@ export type Item = {
   readonly text: string
   readonly tag: string | undefined
   readonly handle: string | undefined
-  /** undefined if the text already names the parent, or if the record has no parent. */
+  /** Handle of the parent. undefined if the text already names the parent, or if the record has no parent. */
   readonly parentHandle: string | undefined
 }
 

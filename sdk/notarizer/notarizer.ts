@@ -211,7 +211,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     try {
       await this.#delivery.deliver(pending.spooled, older, this.#stop.signal)
     } catch (error) {
-      if (this.#stop.signal.aborted) return // The batch stays in the spool.
+      if (this.#stop.signal.aborted) return // The notarizer was stopped. The batch stays in the spool.
       throw error
     }
     this.#underWay.delete(pending)

@@ -15,7 +15,7 @@ const OF_THE_SIGNER: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns whether the server will never accept this request. All other errors may end without a change of the request.
+ * Returns whether the server will never accept this request. After any other error, the same request may succeed later.
  */
 export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && OF_THE_BODY.includes(error.status) && !OF_THE_SIGNER.has(error.code)

@@ -70,7 +70,7 @@ export class Reports implements DeliveryEvents {
       }
   }
 
-  /** Writes the refusals to the console that were not written yet. */
+  /** Writes to the console the refusals that were not written yet. */
   end(): void {
     this.#reportRefused()
   }

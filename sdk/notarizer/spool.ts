@@ -65,7 +65,7 @@ export type SpoolContents = {
   readonly errors: readonly TallystickError[]
 }
 
-/** Maps the handles of the newest HANDLES_MAX records with a handle to their ids. */
+/** Maps handles to the ids of their records. Stores the HANDLES_MAX newest handles. */
 export type Handles = {
   find(handle: string): string | undefined
   /**

@@ -34,7 +34,7 @@ export type Tree = {
   readonly checkpoint: string
   readonly keys: readonly EntryProof['keys'][number][]
   readonly foundation: readonly number[]
-  /** Maps a kid to the agent's key. */
+  /** Maps the kid of an agent's key to the key. */
   readonly signers: ReadonlyMap<string, Signer>
 }
 
@@ -124,7 +124,7 @@ function withoutContent({ subject, digest, erasedBy }: Document): Document {
   return { subject, digest, salt: null, document: null, erasedBy }
 }
 
-/** Returns the document of a batch record, in the form that it has in the line of a whole batch. */
+/** Returns the document of a single batch record, in the same form as in the line of the whole batch. */
 export function documentOf({ id, digest, salt, payload, references, erasure }: api.LedgerRecord): Document {
   const document = { subject: id, digest, salt, document: payload, erasedBy: erasure?.seq ?? null }
   return { ...document, ...(references !== null && { references }) }

@@ -28,7 +28,10 @@ import type { Statements } from './statements.ts'
 export const RUN_RECORDS_MAX = 10_000
 /** Maximum number of a ledger's keys in a bundle. */
 const KEYS_MAX = 1_024
-/** Maximum number of proofs that are read to find each key. A binary search in 2^53 entries takes 53 steps. */
+/**
+ * Maximum number of proofs that are read to find each key. A binary search in 2^53 entries takes 53 steps, with at most
+ * two proofs for each step.
+ */
 const PROOFS_PER_KEY_MAX = 128
 /** Maximum number of agents' keys in a bundle. An agent has at most 256 keys. */
 const SIGNING_KEYS_MAX = 65_536
@@ -97,9 +100,9 @@ export class Bundles {
   }
 
   /**
-   * Yields a bundle of the records that match the filter and whose entries are in the range `from` to `to`, with their
-   * entries in this range. It takes one request per entry, and two per record of a batch. Throws UsageError for an
-   * invalid range or an empty filter.
+   * Yields a bundle of the records that match the filter and were recorded or created in the range `from` to `to`. It
+   * contains their entries in this range. It takes one request per entry, and two per record of a batch. Throws
+   * UsageError for an invalid range or an empty filter.
    */
   async *filter(wanted: BundleFilter, request: BundleRequest = {}): AsyncGenerator<string, void, undefined> {
     const { from, to, ...filter } = wanted
@@ -270,7 +273,7 @@ export class Bundles {
   /**
    * Returns what the bundle needs from outside of the range:
    *
-   * - `agents`: agents that signed entries of the range, or about whose keys the range has entries.
+   * - `agents`: agents that signed entries of the range, and agents about whose keys the range has entries.
    * - `policies`: leaf hashes of the policies by which the statements of the range were registered.
    *
    * Throws UsageError if the range begins or ends between a statement and the entry that registers the statement.
@@ -291,8 +294,8 @@ export class Bundles {
   }
 
   /**
-   * Returns a list with the seq of the current policy if the policy precedes the range and statements of the range need
-   * it. Returns an empty list otherwise. Earlier policies are not searched for.
+   * Returns a list with the seq of the current policy if statements of the range need this policy and it was set before
+   * the range. Returns an empty list otherwise. Earlier policies are not searched for.
    */
   async #policiesBefore(
     from: number,
@@ -402,8 +405,8 @@ function defined(members: object): object {
 }
 
 /**
- * Returns whether the server signed the entry. Only proofs of entries that the server signed show the ledger's key at
- * that time.
+ * Returns whether the server signed the entry. The proof of such an entry shows which key the ledger had at the time of
+ * the entry.
  */
 function isOfServer({ kind, signer }: api.EntryLine): boolean {
   return signer === undefined && kind !== 'statement'

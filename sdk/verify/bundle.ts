@@ -52,7 +52,10 @@ export type BundleOptions = {
    * /v1/checkpoints/consistency`.
    */
   readonly consistency?: Answer | undefined
-  /** Maps the kids of compromised keys to times, as in `verify.export`. */
+  /**
+   * Maps the kid of each compromised key to the time since when the key is compromised (RFC 3339), or to null. The list
+   * must come from another source than the bundle.
+   */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
    * Trusted agent keys. Maps the id of an agent to its trusted kids. Each entry of such an agent must be signed by a

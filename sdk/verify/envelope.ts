@@ -28,7 +28,7 @@ export type EnvelopeKeys = readonly (PublishedKey | AgentPublicKey)[]
 /** Contents of a verified entry, and its signer. */
 export type VerifiedEnvelope = {
   readonly kid: string
-  /** Owner of the key, according to the given keys. null if the caller gave no keys. */
+  /** Owner of the key that signed the envelope, according to the given keys. null if the caller gave no keys. */
   readonly signedBy: 'agent' | 'server' | null
   readonly issuer: string
   readonly ledger: string

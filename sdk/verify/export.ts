@@ -41,8 +41,8 @@ export type ExportOptions = {
   readonly checkpoints?: readonly string[] | undefined
   /**
    * Answers of `GET /v1/records/{id}/receipt?statement=true` that were stored outside the export. The ledger must
-   * contain their entries and extend their trees (`receipt_mismatch`, `checkpoint_beyond_chain`). Each receipt also
-   * counts as a checkpoint of its size.
+   * contain their entries and extend their trees (`receipt_mismatch`, `checkpoint_beyond_chain`). Each receipt is also
+   * used as a checkpoint of its size.
    */
   readonly receipts?: readonly Bytes[] | undefined
   /**

@@ -32,7 +32,10 @@ export type ProofOptions = {
    * checkpoint to one of these notes.
    */
   readonly checkpoints?: readonly string[] | undefined
-  /** Maps the kids of compromised keys to times, as in `verify.export`. */
+  /**
+   * Maps the kid of each compromised key to the time since when the key is compromised (RFC 3339), or to null. The list
+   * must come from another source than the proof.
+   */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
    * Proof that connects the proof's checkpoint to one of `checkpoints`: an answer of `GET

@@ -12,8 +12,8 @@ export type AppendDeps = { readonly appender: Appender; readonly signers: Signer
 
 /**
  * Appends the entry that `build` makes, and returns when the entry is committed. For every other outcome, throws the
- * ApiError that the client gets. A stale entry is built and signed again: the ledger's key has changed, or the record
- * has a newer entry.
+ * ApiError that the client gets. An entry is stale if the ledger's key has changed, or if the record has a newer entry.
+ * A stale entry is built and signed again.
  */
 export async function appendOne<Built extends { readonly entry: EntryRow }>(
   deps: AppendDeps,
@@ -81,13 +81,14 @@ export function toApiError(
     case 'refused':
       return refusal(outcome.reason, isAgentSigned)
     case 'stale':
-      // Another cause can be a newer step of the record. In that case take-step.ts answers with the current record.
+      // An entry is stale if the ledger's key has changed, or if the record has a newer step. For a newer step,
+      // take-step.ts answers with the current record instead.
       return new ApiError(
         'state_conflict',
         "nothing was written: the ledger's signing key changed meanwhile; send it again",
         { retryable: true },
       )
-    case 'again': // The appender itself retries these entries.
+    case 'again': // The appender itself retries entries with this outcome.
       return new ApiError(
         'state_conflict',
         'nothing was written: another request used the same record or Idempotency-Key; send it again',
@@ -139,7 +140,7 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
       return new ApiError('ledger_moved', 'nothing was written: another deployment has this ledger now')
     case 'ledger':
     case 'kind':
-      return new Error(`append_entries refused the ${reason}`) // No route can cause these reasons.
+      return new Error(`append_entries refused the ${reason}`) // No request can cause a refusal for these two reasons.
   }
 }
 

@@ -25,13 +25,13 @@ export type Queued = {
   readonly keys: number
   readonly bytes: number
   /**
-   * Maximum number of entries in the batch of this entry. Such a batch has entries of one ledger only, because
-   * constraints of tables may refuse its rows. null if the entry may join any batch.
+   * Maximum number of entries in the batch of this entry. Such a batch has entries of one ledger only, because Postgres
+   * may refuse the whole batch when an entry violates a constraint. null if the entry may join any batch.
    */
   readonly ownBatchMax: number | null
 }
 
-/** Result of `take`. The caller MUST pass it to `end` when Postgres has answered. */
+/** A batch to send, returned by `take`. The caller MUST pass it to `end` when Postgres has answered. */
 export type Batch<T> = {
   readonly items: readonly T[]
   readonly ledgers: ReadonlySet<Uuid>
@@ -186,7 +186,8 @@ export class AppendQueue<T extends Queued> {
   }
 
   /**
-   * Fills a batch from the ledgers that have entries in exactly `flights` batches in flight. Takes entries round-robin.
+   * Fills a batch from the ledgers that have entries in exactly `flights` batches in flight. Takes entries of these
+   * ledgers in turn (round-robin).
    */
   #takeAt(flights: number, now: number): Batch<T> {
     const items: T[] = []
@@ -195,7 +196,7 @@ export class AppendQueue<T extends Queued> {
       if (!this.#isAt(flights, ledger, waiting)) continue
       const next = waiting[0]!
       if (next.ownBatchMax !== null) {
-        if (items.length > 0) continue // The ledger stays first in the order.
+        if (items.length > 0) continue // The entry needs a batch without other ledgers. Its ledger stays first in the order for the next batch.
         this.#takeOwn(ledger, waiting, items)
         break
       }

@@ -101,8 +101,8 @@ type TogetherOutcome =
 
 /**
  * Commits entries that belong together, such as a ledger's first entries. They are never split into halves. Throws if
- * single entries have different outcomes. This should be impossible, because no other request uses their ledger,
- * records or keys.
+ * the entries have different outcomes. This should be impossible, because no other request uses their ledger, records
+ * or keys.
  */
 export async function commitTogether(pool: pg.Pool, entries: readonly EntryRow[]): Promise<TogetherOutcome> {
   const result = await tryCommit(pool, entries, null)

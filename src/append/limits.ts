@@ -10,7 +10,7 @@ export const CALLER_AGE_MS_MAX = 40_000
  */
 export const CHOSEN_ID_AGE_MS_MAX = 60_000
 
-// Limits of the append queue of one process.
+// Maximum number of entries in a batch. This constant and the following ones limit the append queue of one process.
 export const APPEND_BATCH_ENTRIES_MAX = 512
 /**
  * Maximum number of administrative entries per batch. If Postgres refuses all eight, splitting the batch in halves
@@ -20,7 +20,7 @@ export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
 /**
  * Maximum number of entries about peers per batch: offers and shared records. Postgres may refuse such an entry
  * although an earlier check accepted it. Examples are a second offer for a record, and an entry that arrives while a
- * peering ends. So batches are small. With 8 instead of 32 entries, Postgres would need 1.6 ms per offer.
+ * peering ends. So batches are small. With a maximum of 8, an offer would cost Postgres 1.6 ms.
  */
 export const APPEND_BATCH_PEER_ENTRIES_MAX = 32
 export const APPEND_BATCH_RECORDS_MAX = 4_000

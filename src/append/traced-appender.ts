@@ -107,8 +107,8 @@ function endAppend(span: Span, outcome: AppendOutcome | Overloaded): void {
 }
 
 /**
- * Returns attributes with the kind and the ids of what the request made. With them, people find the requests of a
- * record.
+ * Returns attributes with the id of the batch or record that the entry makes. By these ids, people find the requests of
+ * a record.
  */
 function madeBy({ kind, subjectId, records }: EntryRow): Attributes {
   if (kind === 'batch-notarized') return { 'tallystick.batch.id': formatId('bat', subjectId!) }

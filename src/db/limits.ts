@@ -1,4 +1,4 @@
-// Limits of one request: duration and size.
+// Maximum number of items in a batch. This constant and the following ones limit one request.
 export const BATCH_ITEMS_MAX = 2_000
 /**
  * Maximum number of bytes of payloads, metadata and step documents on one page. A page that reaches the limit ends
@@ -18,8 +18,8 @@ export const ARCHIVE_RETRY_AFTER_MS = 5_000
 
 // Limits of OTLP: the search for spans and logs that may be stored already.
 /**
- * Maximum number of positions that one query reads. The next query continues at the last position. This MUST be at
- * least BATCH_KEYS_MAX. Otherwise the search could never get past an entry with more positions.
+ * Maximum number of positions of chunks that one query reads. The next query continues at the last position. The limit
+ * MUST be at least BATCH_KEYS_MAX. Otherwise the search could never get past an entry with more positions.
  */
 export const CHUNKS_OF_KEYS_MAX = 8_192
 
@@ -27,7 +27,8 @@ export const CHUNKS_OF_KEYS_MAX = 8_192
 /** Maximum number of record rows and chunk keys that one request may examine. */
 export const SEARCH_CANDIDATES_MAX = 5_000
 /**
- * Maximum number of chunks that one request may decompress. They have about as many records as SEARCH_CANDIDATES_MAX.
+ * Maximum number of chunks that one request may decompress. This number of full chunks has about SEARCH_CANDIDATES_MAX
+ * records.
  */
 export const SEARCH_CHUNKS_MAX = 80
 /**
@@ -56,7 +57,7 @@ export const SEARCH_STATEMENT_TIMEOUT_MS = 5_000
  */
 export const COSIGNATURES_READ_MAX = 1_000
 
-// Limits of Postgres connections and statements.
+// This constant and the following ones limit Postgres connections and statements.
 export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
 export const CONNECT_TIMEOUT_MS = 5_000
 /**
@@ -130,7 +131,7 @@ export const READ_STATEMENT_TIMEOUT_MS = 30_000
  */
 export const STATEMENT_END_MS_MAX = 5_000
 
-// Limits of preflight (docs/operate/settings.md#preflight).
+// This constant and the next one limit preflight (docs/operate/settings.md#preflight).
 export const PREFLIGHT_STATEMENT_TIMEOUT_MS = 5_000
 /** Maximum time in ms for a preflight statement. The statement waits for a flush or for standbys. */
 export const PREFLIGHT_ANSWER_TIMEOUT_MS = 10_000
@@ -138,7 +139,8 @@ export const PREFLIGHT_ANSWER_TIMEOUT_MS = 10_000
 /** Number of rows that `npm run op -- rotate-master-key` seals again in one query. */
 export const RESEALED_PER_QUERY = 2_000
 
-// Limits of streams: the number of rows per query of a long response.
+// Maximum number of entries that one query reads for a long response. This constant and the following ones limit
+// streams.
 export const STREAM_ENTRIES_PER_QUERY = 500
 export const STREAM_RECORDS_PER_QUERY = 2_000
 export const STREAM_CHUNKS_PER_QUERY = 64
@@ -166,15 +168,19 @@ export const JOB_DELETION_EVERY_SECONDS = 120
 
 /** Maximum time in ms that webhook deliveries wait for an archive object. The read itself continues afterwards. */
 export const EVENT_ARCHIVE_MS_MAX = 5_000
-/** Maximum number of batches per query. 20 full batches take 22 ms. */
+/** Maximum number of batches in one query for events. 20 full batches take 22 ms. */
 export const EVENT_BATCHES_PER_QUERY = 20
 /**
- * Maximum number of archive objects that are read for a page of events. Bundles of envelopes and pieces are counted
- * separately. At the limit, the page ends before the next bundle, or after the entry that needed the last piece.
+ * Maximum number of archive objects that are read for a page of events. The limit applies to bundles of envelopes and
+ * to pieces separately. At the limit for bundles, the page ends before the next bundle. At the limit for pieces, the
+ * page ends after the entry that needed the last piece.
  */
 export const EVENT_OBJECTS_PER_PAGE = 4
 
-/** Maximum number of peers of one ledger that are served at the same time. One round may start up to twice as many. */
+/**
+ * Maximum number of peers of one ledger that are served at the same time. The limit is not exact: one round that takes
+ * leases may raise the number to almost twice the limit.
+ */
 export const PEER_DRAINS_OF_LEDGER_MAX = 16
 
 /**
@@ -183,7 +189,7 @@ export const PEER_DRAINS_OF_LEDGER_MAX = 16
  */
 export const PEER_SUMMARY_EVERY_MS = 86_400_000
 
-// Limits of a worker's clock, which is measured against the database's clock.
+// Time in ms between two measurements of this machine's clock against the database's clock.
 export const CLOCK_MEASURE_EVERY_MS = 10_000
 /** Number of readings in one measurement. The quickest reading is used. */
 export const CLOCK_SAMPLES = 3
@@ -204,7 +210,7 @@ export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 3_600_000
 /** Maximum number of notices that wait for one endpoint. A notice tells one endpoint about another endpoint. */
 export const WEBHOOK_NOTICES_OPEN_MAX = 10
 
-// Limits of webhooks: requests of tenants.
+// Maximum number of webhooks of a ledger. This constant and the following ones limit what tenants request.
 export const WEBHOOKS_PER_LEDGER_MAX = 100
 /** Maximum number of an endpoint's unexpired secrets: the present secret, and earlier secrets that were rotated. */
 export const WEBHOOK_SECRETS_MAX = 3
@@ -253,14 +259,14 @@ export const REPLICA_LAG_MS_DEFAULT = 10_000
 export const REPLICA_LAG_MS_MIN = 100
 export const REPLICA_LAG_MS_MAX = 3_600_000
 /**
- * Maximum number of stored positions of the primary's log, and the time in ms between them. Together they limit the lag
- * that can be measured.
+ * PRIMARY_LOG_SAMPLES_MAX is the maximum number of stored log positions of the primary. PRIMARY_LOG_SPACING_MS is the
+ * minimum time in ms between two of them. The product of both is the largest lag that can be measured.
  */
 export const PRIMARY_LOG_SAMPLES_MAX = 36_000
 export const PRIMARY_LOG_SPACING_MS = 100
 /**
- * Time in ms during which a lower log position of the primary is ignored. If it stays lower for longer, another primary
- * answers.
+ * Time in ms during which a log position of the primary is ignored if it is lower than an earlier position. If the
+ * position stays lower for longer, another primary answers.
  */
 export const PRIMARY_LOG_BACK_MS = 10_000
 /** Maximum number of characters of a line in `cosignatures`. An Ed25519 line has 200 characters. */

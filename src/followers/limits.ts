@@ -68,7 +68,10 @@ export const COMPLETION_ENQUEUE_EVERY_MS = 50
  */
 export const COMPLETIONS_QUEUED_MAX = 512
 export const COMPLETIONS_PER_BATCH = 128
-/** Number of batches at the same time. One batch computes while the other waits for the database. */
+/**
+ * Number of batches of completions that are verified at the same time. One batch computes while the other waits for the
+ * database.
+ */
 export const COMPLETION_BATCHES_AT_ONCE = 2
 /**
  * Maximum time that a batch waits for a type to be compiled. The wait occurs if the ledger has used up its share of
@@ -118,14 +121,17 @@ export const EXPIRIES_REFUSED_MAX = 10_000
 // Erasure
 export const ERASURE_EVERY_MS = 1_000
 export const ERASURES_PER_ROUND = 2_048
-/** Maximum number of documents in one call. All are of one ledger. */
+/** Maximum number of documents that are erased together. All of them are of one ledger. */
 export const ERASURES_PER_CALL = 512
 export const ERASURE_CHUNKS_PER_CALL = 8
-/** Number of calls at the same time. One call is verified while the other waits for the database. */
+/**
+ * Number of groups of documents that are erased at the same time. One group is verified while the other waits for the
+ * database.
+ */
 export const ERASURE_CALLS_AT_ONCE = 2
 /**
- * Maximum number of subject labels that one query checks. Some labels are still stored after the payload of their gated
- * record was erased.
+ * Maximum number of subject labels that one query checks. The query removes the labels of gated records that have ended
+ * and have no document left.
  */
 export const LABELS_PER_QUERY = 1_000
 /** Time until a refused erasure is tried again. Somebody may have repaired the cause by then. */
@@ -137,11 +143,14 @@ export const ERASURES_REFUSED_MAX = 10_000
 
 // Rotation of keys
 export const ROTATION_EVERY_MS = 1_000
-/** Maximum number of ledgers per round. One transaction locks the heads of all these ledgers for about 20 ms. */
+/**
+ * Maximum number of ledgers that one round moves to a new key. One transaction locks the heads of all these ledgers for
+ * about 20 ms.
+ */
 export const ROTATION_LEDGERS_PER_ROUND = 200
 
-// Restored backups. Each round checks the checkpoints that were stored last, because an older backup lacks them. It
-// also checks some of the other checkpoints, round-robin.
+// The next limits are for the search for restored backups. Each round checks the checkpoints that were stored last,
+// because an older backup lacks them. It also checks some of the other checkpoints, round-robin.
 export const RESTORED_EVERY_MS = 1_000
 export const RESTORED_NEWEST_PER_ROUND = 100
 export const RESTORED_OTHERS_PER_ROUND = 1_000
@@ -152,18 +161,18 @@ export const RESTORED_PER_QUERY = 1_000
 /** Ratio of Postgres' CPU time to the follower's CPU time. For 3,000 entries, 120 ms and 1,322 ms were measured. */
 export const POSTGRES_CPU_RATIO = 0.1
 /**
- * Maximum share of one CPU core, including the CPU time of Postgres. An entry takes 100 µs, so thousands of entries a
- * second are possible.
+ * Maximum share of one CPU core for verifying new entries. The CPU time of Postgres is included. An entry takes 100 µs,
+ * so thousands of entries a second are possible.
  */
 export const ENTRY_FOLLOWER_TIME_SHARE_MAX = 0.25
 /**
- * Interval of rounds. An event waits half of this interval on average. The wait is shorter if a worker requests
- * verification of the ledger. Nobody requests it for a settlement that a server appends, for example.
+ * Interval of the rounds that verify new entries. An event waits half of this interval on average. The wait is shorter
+ * if a worker requests verification of the ledger.
  */
 export const ENTRY_FOLLOWER_EVERY_MS = 250
 /** Maximum CPU share for ledgers with a waiting settlement. No other follower has a larger share. */
 export const ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX = 0.75
-/** Maximum number of cursors whose MACs are checked in one round. Each check takes 3 µs. */
+/** Maximum number of audit cursors whose MACs are checked in one round. Each check takes 3 µs. */
 export const AUDIT_CURSORS_PER_ROUND = 1_000
 export const AUDIT_CURSORS_EVERY_MS = 1_000
 /** Time after which a round ends as soon as its current range is verified. Other ledgers then do not wait long. */
@@ -171,8 +180,8 @@ export const ENTRY_FOLLOWER_ROUND_MS = 250
 export const ENTRY_FOLLOWER_LEDGERS_PER_ROUND = 500
 export const ENTRY_FOLLOWER_ENTRIES_PER_RANGE = 8_192
 /**
- * Maximum number of entries per read. A thread verifies about as many at a time (256 KiB). With 1,000 entries per read,
- * a round on a busy machine read each entry up to seven times.
+ * Maximum number of entries per read. A thread verifies about the same number at a time (256 KiB). With 1,000 entries
+ * per read, a round on a busy machine read each entry up to seven times.
  */
 export const ENTRY_FOLLOWER_ENTRIES_PER_READ = 128
 export const FAULT_REASON_CHARS_MAX = 1_000
@@ -197,11 +206,14 @@ export const SIGNED_CHECKPOINTS_MAX = 1_000
 
 // Retention
 /**
- * Maximum number of documents that one page erases. The last record of a page may exceed the limit, because a gated
- * record has several documents.
+ * Maximum number of documents that one page of a retention sweep erases. The last record of a page may exceed the
+ * limit, because a gated record has several documents.
  */
 export const RETENTION_DOCUMENTS_PER_PAGE = 2_048
-/** Maximum number of erasures in one call. A call locks the ledger's head for about 50 ms. */
+/**
+ * Maximum number of erasures that a retention sweep appends in one call. A call locks the ledger's head for about 50
+ * ms.
+ */
 export const RETENTION_ENTRIES_PER_CALL = 256
 export const RETENTION_EVERY_MS = 5_000
 /** Maximum share of time for retention. Work that users wait for has priority. */
@@ -241,8 +253,8 @@ export const ARCHIVE_SEAL_SECONDS_MAX = 31_536_000
  */
 export const ARCHIVE_CLAIM_MS = 300_000
 /**
- * Interval at which the claim is renewed while objects are written or read. The claim is also renewed after each piece,
- * and before the seal and the checkpoint are written.
+ * Interval at which a worker renews its claim of a ledger while it writes or reads objects. The claim is also renewed
+ * after each piece, and before the seal and the checkpoint are written.
  */
 export const ARCHIVE_CLAIM_RENEWED_EVERY_MS = 30_000
 /** Maximum number of objects that are written or read back at the same time. */
@@ -256,8 +268,8 @@ export const RELEASE_TIME_SHARE_MAX = 0.25
  */
 export const RELEASE_ROUND_MS = 10_000
 /**
- * Minimum time for a piece after its download, even if the time of the round is over. Without it, the next round would
- * have to download the piece again.
+ * Minimum time for removing the content of a piece after its download, even if the time of the round is over. Without
+ * it, the next round would have to download the piece again.
  */
 export const RELEASE_PIECE_MS_MIN = 5_000
 export const RELEASE_PIECES_PER_ROUND = 32
@@ -273,10 +285,10 @@ export const RELEASE_ENVELOPES_AT_A_TIME = 256
 /** Approximate number of entries in one page of Postgres. */
 export const RELEASE_ENTRIES_PER_PAGE = 8
 /**
- * Envelopes are removed in three passes, and each pass follows a commit. A pass removes the envelopes of these entries
- * of each page: first of one entry, then of three, then of the rest. So the new versions of the rows fit into the space
- * of the old ones, and the indexes need no second entry (heap-only tuples). With a single pass, the indexes grew from
- * 102 to 203 bytes an entry.
+ * Envelopes are removed in three passes, and each pass ends with a commit. The numbers are the entries of a page: the
+ * first pass removes the envelope of one entry, the second those of three entries, the third the rest. So the new
+ * versions of the rows fit into the space of the old ones, and the indexes need no second entry (heap-only tuples).
+ * With a single pass, the indexes grew from 102 to 203 bytes an entry.
  */
 export const RELEASE_PASSES: readonly (readonly number[])[] = [[0], [1, 2, 3], [4, 5, 6, 7]]
 export const ARCHIVE_RETENTION_DAYS_MAX = 36_500

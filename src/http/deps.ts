@@ -33,7 +33,7 @@ export type Deps = {
   readonly log: Logger
   readonly logRequests: boolean
   readonly metrics: Metrics
-  /** null if tracing is switched off. */
+  /** Makes spans of requests. null if tracing is switched off. */
   readonly tracing: Tracing | null
   readonly now: () => number
   readonly entropy: Entropy
@@ -55,7 +55,7 @@ export type Deps = {
   readonly checkpoints: SignedCheckpoints
   readonly keyMac: KeyMac
   readonly peerMacs: PeerMacs
-  /** null if the server does not cosign the checkpoints of peers. */
+  /** Keys that cosign checkpoints of peers. null if the server does not cosign them. */
   readonly peerWitnessKeys: PeerWitnessKeys | null
   readonly cursorMac: CursorMac
   /**

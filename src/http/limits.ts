@@ -40,8 +40,8 @@ export const REQUEST_TIMEOUT_MS = 30_000
  */
 export const IDLE_CONNECTION_MS_MAX = 72_000
 /**
- * Time for which a request still counts as under way if its client has disconnected and it never gets an answer. The
- * time is longer than any request may take.
+ * Time for which a request still counts as under way after its client has disconnected, if the server never answers it.
+ * The time is longer than any request may take.
  */
 export const REQUEST_ABANDONED_MS_MAX = 60_000
 /** Maximum Retry-After of refused requests, in seconds. The minimum is 1 s. */
@@ -62,8 +62,8 @@ export const REFUSALS_PER_SECOND = 4_000
  */
 export const REFUSALS_BURST_MS_MAX = 100
 /**
- * Maximum time that a connection stays unread. It is short, because the connection may belong to a proxy. The next
- * request on it may come from another client, or may be a read.
+ * Maximum time that a connection stays unread after a refusal. It is short, because the connection may belong to a
+ * proxy. The next request on it may come from another client, which must not wait long.
  */
 export const REFUSED_UNREAD_MS_MAX = 250
 export const UNREAD_CHECK_EVERY_MS = 5
@@ -149,17 +149,17 @@ export const CHECKPOINT_WAITS_PER_LEDGER_MAX = 32
 export const CHECKPOINT_WAITS_MAX = 1_024
 
 // MCP (src/http/routes/mcp.ts)
-/** Maximum size of a message. The message is large enough for the largest record with its envelope. */
+/** Maximum size of an MCP message. It is enough for the largest record with its envelope. */
 export const MCP_BODY_BYTES_MAX = 528 * 1024
 /**
- * Maximum number of messages that are processed at the same time for one ledger. Each message makes at most six
+ * Maximum number of MCP messages that are processed at the same time for one ledger. Each message makes at most six
  * requests, one after another.
  */
 export const MCP_CALLS_PER_LEDGER_MAX = 32
 export const MCP_CALLS_MAX = 128
 
 // Tiles (src/http/routes/tiles.ts)
-/** Maximum number of requests without a key that each public ledger accepts on each server. */
+/** Maximum number of requests per second without a key, for each public ledger and each server. */
 export const PUBLIC_READS_PER_SECOND = 100
 export const PUBLIC_READS_BURST = 300
 /** Cache time of tiles. It is long, because tiles never change. */
@@ -188,7 +188,7 @@ export const STREAMS_MAX = 32
  * Maximum time that a request waits for the next step. The time is shorter than the timeouts of clients and proxies.
  */
 export const RECORD_WAIT_SECONDS_MAX = 20
-/** Interval at which the database is polled. One query serves all waiting requests. */
+/** Interval at which the database is polled for next steps. One query serves all waiting requests. */
 export const RECORD_POLL_MS = 50
 export const RECORD_WAITS_PER_LEDGER_MAX = 1_000
 export const RECORD_WAITS_MAX = 4_000

@@ -92,7 +92,8 @@ class InvalidRequestError(ApiError):
 class ConflictError(ApiError):
     """409, 412: the current state does not allow the request.
 
-    If it is about a gated record, the properties give the record's state, its version and the allowed steps.
+    If the request is about a gated record, the properties give the record's state, its version and
+    the allowed steps.
     """
 
     @property

@@ -1,7 +1,8 @@
-"""Broken answers, and answers of proxies instead of the server. A write that is repeated as its error
-advises takes effect once.
+"""Tests broken answers, and answers that a proxy sends instead of the server. If a caller repeats a
+write as the error advises, the write takes effect only once.
 
-The statuses are those of docs/reference/client-outcomes.md, which the SDK's test reads as well.
+The tested HTTP statuses are read from docs/reference/client-outcomes.md. The SDK's test reads the
+same page.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ def world(flavour: str) -> Iterator[tuple[Proxy, Callable[..., Any], list[str]]]
         key = operator.ledgers.create(name='behind a proxy').key.key
 
     def write(mark: str, *faults: tuple[bool, bytes, bool]) -> tuple[TallystickError | None, int]:
-        """Writes like an application that repeats a call if its error allows it. Returns the error of
-        the first call, and the number of tries.
+        """Notarizes a record. If the error allows a repeat, repeats the call as an application would.
+        Returns the error of the first call, and the number of tries.
         """
         meant.append(mark)
         payload = {'mark': mark}
@@ -225,7 +226,8 @@ def test_retry_after_is_seconds_or_a_date_in_one_of_three_forms(lines: list[str]
 def test_an_http_date_names_a_day_that_there_is() -> None:
     for text in ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994']:
         assert http_date_of(text, NOW) == 784_111_777
-    # A year 50 years ahead is in the future. A year 51 years ahead is taken as a past year.
+    # A year with two digits means the future if it is at most 50 years ahead. Otherwise it means
+    # the past.
     assert http_date_of('Saturday, 01-Aug-76 00:00:00 GMT', NOW) == 3_363_465_600
     assert http_date_of('Saturday, 01-Aug-77 00:00:00 GMT', NOW) == 239_241_600
     for text in ['Sun, 31 Feb 2026 08:49:37 GMT', 'Sun, 06 Nov 1994 24:00:00 GMT', 'Sun, 06 Nov 1994 08:49:61 GMT', '1994-11-06']:

@@ -8,8 +8,8 @@ import type { Db } from '../connect/client.ts'
 type StoredCursor = CursorPosition & { readonly mac: Buffer }
 
 /**
- * Lists ledgers without an open fault whose size differs from their cursor, in random order. If `among` is not null,
- * lists only ledgers of `among`.
+ * Lists ledgers without an open fault whose size differs from the position of their cursor, in random order. If `among`
+ * is not null, lists only ledgers of `among`.
  */
 export async function listLedgersUnverified(
   db: Db,
@@ -88,8 +88,8 @@ export async function removeAuditCursor(db: Db, ledgerId: Uuid, mac: Uint8Array)
 /**
  * Locks the ledger's cursor until the end of the transaction. Returns false if another worker has the lock.
  *
- * This is a row lock, because the API's login may take any advisory lock but no lock on these rows. A ledger without a
- * cursor has no row to lock, so two workers may verify the same entries of such a ledger.
+ * This is a row lock and not an advisory lock: the API's login could take any advisory lock, but cannot lock these
+ * rows. A ledger without a cursor has no row to lock, so two workers may verify the same entries of such a ledger.
  */
 export async function tryLockAuditCursor(client: pg.ClientBase, ledgerId: Uuid): Promise<boolean> {
   const { rows } = await client.query<{ exists: boolean; locked: boolean }>(

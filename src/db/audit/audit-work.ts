@@ -95,8 +95,8 @@ export async function requeueAudit(db: Db, audit: AuditKey): Promise<void> {
 }
 
 /**
- * Marks audits whose job was given up as failed, so that new audits can be requested. Returns these audits with the
- * reasons of their failure.
+ * Marks an audit as failed if its job was given up, so that new audits can be requested. Returns the failed audits with
+ * the reasons of their failure.
  */
 export async function failLostAudits(db: Db): Promise<(AuditKey & { readonly reason: string })[]> {
   const { rows } = await db.query<NameColumns & { reason: string }>(

@@ -49,9 +49,11 @@ export type EntryRow = {
   readonly idempotency: IdempotencyRow | null
   readonly detail: EntryDetail | null
   /**
-   * Size of the ledger up to which none of the batch's spans and logs was found. null for other entries.
+   * For a batch of OpenTelemetry spans or logs: the server has searched all entries before this seq for the same spans
+   * and logs, and has found none. null for other entries.
    *
-   * If traces of the batch have got further entries since then, the entry is refused as stale.
+   * The entry is refused as stale if the same agent has since added records to one of the batch's traces or groups of
+   * logs.
    */
   readonly unseenBefore?: number | null | undefined
   readonly records: readonly RecordRow[]
@@ -81,7 +83,7 @@ export type RecordRow = MemberColumns & {
   /** Payload as canonical JSON. */
   readonly payload: string
   readonly metadata: string | null
-  /** Canonical JSON of a list of texts. */
+  /** References as a canonical JSON list of texts. */
   readonly references: string | null
   /** Keyed hash of the label of the data subject. */
   readonly subject?: Uint8Array | null
@@ -274,7 +276,8 @@ const APPEND_ENTRIES = {
  * Appends `entries` in one round trip and one transaction. Returns one answer for each entry, in the order of
  * `entries`.
  *
- * Throws ValueError before anything is sent. Throws pg's error if the call failed as a whole.
+ * Throws ValueError if a value cannot be encoded. In this case nothing was sent. Throws pg's error if the call failed
+ * as a whole.
  */
 export async function appendEntries(
   client: pg.ClientBase,

@@ -12,9 +12,9 @@ export type DueArchive = {
 }
 
 type DuePolicy = {
-  /** Number of unarchived entries from which a ledger is due. */
+  /** Number of unarchived entries. A ledger with at least this number is due for archiving. */
   readonly entries: number
-  /** Age in seconds of the oldest unarchived entry from which a ledger is due. */
+  /** Age in seconds. A ledger is due for archiving when its oldest unarchived entry has this age. */
   readonly seconds: number
   readonly limit: number
 }
@@ -225,8 +225,8 @@ export async function listArchiveKeys(
 }
 
 /**
- * Maximum number of entries and of records that one seal adds. If already the next checkpoint lies beyond a limit, a
- * seal ends at that checkpoint.
+ * Maximum number of entries and of records that one seal adds. If even the next checkpoint exceeds a limit, the seal
+ * ends at that checkpoint.
  */
 export type SealBounds = { readonly entries: number; readonly records: number }
 

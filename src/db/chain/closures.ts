@@ -7,7 +7,7 @@ import { type SignedColumns, toSignedLine } from './signed-entries.ts'
 /** Size of a chain, and its hash (32 bytes) at that size. */
 export type Head = { readonly size: number; readonly chain: Uint8Array }
 
-/** A known state that the ledger does not continue. */
+/** A state that the ledger is known to have had, but that its present chain does not continue. */
 export type ContradictionRow = {
   readonly index: number
   /** Present state of the ledger. null if the ledger no longer exists. */
@@ -32,8 +32,8 @@ type ContradictionColumns = {
 } & (SignedColumns | Record<keyof SignedColumns, null>)
 
 /**
- * Returns the known states whose chain hash differs from the ledger's chain hash at the same size. Takes one look-up by
- * primary key for each state.
+ * Returns those of the known states whose chain hash differs from the ledger's chain hash at the same size. Takes one
+ * look-up by primary key for each state.
  */
 export async function listContradictionRows(
   db: Db,
@@ -80,8 +80,8 @@ export async function listContradictionRows(
 }
 
 /**
- * A known state. `refusedSeq` is the seq of an entry that is stored as acknowledgement but does not acknowledge the
- * contradiction. null if there is no such entry.
+ * A state that the ledger is known to have had. `refusedSeq` is the seq of an entry that is stored as acknowledgement
+ * of the lost state, but does not acknowledge it. null if there is no such entry.
  */
 type KnownHead = Head & { readonly ledgerId: Uuid; readonly refusedSeq: number | null }
 

@@ -12,11 +12,14 @@ export type LedgerEnd = {
    * may show an erased document.
    */
   readonly erasedBelow: number
-  /** Chain hash (32 bytes) of the requested state. null if the ledger is shorter, or if the state has size 0. */
+  /**
+   * Chain hash (32 bytes) of the requested state. null if the ledger is shorter than the requested state, or if the
+   * requested size is 0.
+   */
   readonly chain: Buffer | null
   /**
-   * Length of the primary's write-ahead log at that moment, in bytes. A standby that has replayed these bytes shows at
-   * least this state.
+   * Length of the primary's write-ahead log in bytes, read at the same moment as the state. A standby that has replayed
+   * these bytes shows at least this state.
    */
   readonly walBytes: number
 }

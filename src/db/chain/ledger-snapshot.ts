@@ -5,9 +5,9 @@ import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /*
- * Reads a whole ledger as it is at one moment, table by table. Each table is in the order of the entries that explain
- * its rows. An audit compares the rows with the statements. The rows are fetched by a cursor, because a table may be
- * larger than the memory.
+ * Reads a whole ledger as it is at one moment, table by table. The rows of each table come in the order of the entries
+ * to which they belong. An audit compares the rows with the statements. The rows are fetched by a cursor, because a
+ * table may be larger than the memory.
  */
 
 const ROWS_PER_FETCH = 1_000

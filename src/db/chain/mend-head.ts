@@ -3,11 +3,11 @@ import type { Uuid } from '../../proof/ids.ts'
 
 /**
  * Repairs a ledger after entries were written while triggers were off. Moves the chain's head to the newest entry. Adds
- * and removes the rows of waiting work, as the triggers of the steps would have done.
+ * and removes rows of work that waits for the worker, as the triggers would have done.
  *
- * Runs as the owner in the caller's transaction. The caller MUST verify the whole ledger before it commits. Returns the
- * size before and after, and the number of rows of waiting work that were added or removed. Returns null if the ledger
- * does not exist.
+ * Must run in a transaction of the database's owner. The caller MUST verify the whole ledger before it commits. Returns
+ * the size before and after, and the number of rows of waiting work that were added or removed. Returns null if the
+ * ledger does not exist.
  */
 export async function mendHead(
   client: pg.ClientBase,
@@ -34,7 +34,7 @@ export async function mendHead(
  * Adds missing rows of work that waits for the worker, and removes outdated rows. Returns the number of added and
  * removed rows. If `ledgerId` is null, does this for all ledgers.
  *
- * The caller must have locked the heads or gated_records, so that no step is taken at the same time.
+ * The caller must have locked `chain_heads` or `gated_records`, so that no step is taken at the same time.
  */
 export async function makeFollowingRows(client: pg.ClientBase, ledgerId: Uuid | null): Promise<number> {
   let rows = 0

@@ -32,8 +32,8 @@ export type EntryRowRead = {
 }
 
 /**
- * Returns SQL for the key of the agent that signed the entry with this alias. The SQL gives null if the server signed
- * the entry. It uses a `case`, because the server signs most entries, and these entries need no look-up.
+ * Returns SQL for the key of the agent that signed an entry. `entry` is the SQL alias of the entry. The SQL gives null
+ * if the server signed the entry. It uses a `case`, because the server signs most entries, which then need no look-up.
  */
 export const signerOf = (entry: string) => `case when ${entry}.signer_kid is not null then (
     select json_build_object('alg', k.alg, 'spki', translate(encode(k.spki, 'base64'), E'\\n', ''))

@@ -52,8 +52,8 @@ export function hasOpenFault(ledgerId: string): string {
 }
 
 /**
- * Returns the verified size. Returns 0 if the row's MAC is wrong, because then nobody who has the master key has
- * written the row.
+ * Returns the verified size. Returns 0 if the row's MAC is wrong, because such a row was written without the master
+ * key.
  */
 export function verifiedSizeOf(cursorMac: CursorMac, ledgerId: Uuid, row: VerifiedSizeColumns): number {
   if (row.verifiedSize === null) return 0

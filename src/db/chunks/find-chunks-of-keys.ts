@@ -28,7 +28,7 @@ type FoundChunks = {
 /**
  * Finds chunks with one of these keys, in batches of the agent. For each key, the search begins at the seq `since`.
  *
- * Reads at most CHUNKS_OF_KEYS_MAX positions. Positions of other agents' chunks count too. The next call continues at
+ * Reads at most CHUNKS_OF_KEYS_MAX positions, including positions of other agents' chunks. The next call continues at
  * `upTo`. Each call makes progress, because no entry has more positions than the limit.
  */
 export async function findChunksOfKeys(

@@ -38,8 +38,8 @@ export const CHUNK_CONTENT = `c.seq, c.chunk, c.first_record_id, c.count, ${asBa
   ) end as archived`
 
 /**
- * SQL for the columns of CHUNK_CONTENT, and for the erasures of the chunk's records that the chain contains. The worker
- * may not have carried out these erasures yet.
+ * SQL for the columns of CHUNK_CONTENT, and for the erasures of the chunk's records. Includes erasures that are already
+ * in the chain, but that the worker has not carried out yet.
  */
 export const CHUNK_COLUMNS = `${CHUNK_CONTENT}, d.erasures`
 

@@ -3,8 +3,8 @@ import type { ConnectError } from './connect-error.ts'
 import type { DatabaseOrUrl } from './connection.ts'
 
 /**
- * Throws unless the owner can reach `database` and the session's settings are safe (session.ts). The message says what
- * to do and never contains the password.
+ * Throws if the owner cannot reach `database`, or if the session's settings are not safe (session.ts). The message says
+ * what to do and never contains the password.
  */
 export async function checkConnection(database: DatabaseOrUrl): Promise<void> {
   try {

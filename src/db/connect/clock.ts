@@ -7,7 +7,7 @@ import type { Db } from './client.ts'
  */
 export type ClockOffset = { readonly aheadMs: number; readonly errorMs: number }
 
-/** Resolution of `Date.now()` in ms. It rounds down, so the value is up to this much too small. */
+/** Resolution of `Date.now()` in ms. `Date.now()` rounds down, so its value may be too small by up to this time. */
 const TICK_MS = 1
 
 /**

@@ -26,7 +26,7 @@ export class Coalescer<Key, Value> {
     if (waitingMax !== undefined && this.#waiting.length >= waitingMax) return Promise.reject(tooMany())
     const { promise, resolve, reject } = Promise.withResolvers<Value>()
     this.#waiting.push({ key, resolve, reject })
-    // Look-ups of the same slice of the event loop join the first query.
+    // Waits for the next iteration of the event loop, so that all look-ups of this iteration share the query.
     if (this.#queries < queriesMax && this.#waiting.length === 1) setImmediate(() => this.#begin())
     return promise
   }

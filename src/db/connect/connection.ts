@@ -65,8 +65,9 @@ export class Database {
   readonly archive: ArchiveContent | null
 
   /**
-   * `mac` is null for the owner's connections and for connections that only read. `archive` reads content that has left
-   * Postgres. It is null if there is no archive, or if no documents are read.
+   * `mac` proves that this process has the master key. It is null for the owner's connections and for connections that
+   * only read. `archive` reads content that has left Postgres. It is null if there is no archive, or if no documents
+   * are read.
    */
   constructor(
     url: string,
@@ -192,7 +193,7 @@ export type DatabaseClientConfig = pg.ClientConfig & {
   readonly archive: ArchiveContent | null
   /** Registers the session's timeline. Throws if a replaced primary serves the session. */
   readonly admit: (session: Timeline) => void
-  /** Replaces all open connections. Called when the reason for a refusal applies to all of them. */
+  /** Replaces all open connections. Called when a session is refused for a reason that applies to all connections. */
   readonly renew: () => void
   /**
    * Settings of the session. They are set by a statement before the session's first use, because poolers refuse them
@@ -223,7 +224,8 @@ export class DatabaseClient extends pg.Client {
     this.on('error', () => {})
     for (const oid of NUMBER_TYPES) this.setTypeParser(oid, Number)
     this.setTypeParser(BIGINT_ARRAY_TYPE, parseNumbers)
-    // This listener must run before pg's own listener, which builds the rows of a query with these column names.
+    // `nameInCamelCase` renames the columns. It must run before pg's own listener, which builds the rows with these
+    // names.
     const { connection } = this as unknown as { connection: EventEmitter }
     connection.prependListener('rowDescription', nameInCamelCase)
     connection.prependListener('notice', (notice: { readonly routine?: string }) => {
@@ -232,8 +234,8 @@ export class DatabaseClient extends pg.Client {
   }
 
   /**
-   * The session's timeline. null if the database hides the timeline. Also null if the connection is not the owner's and
-   * was made without the master key, because the timeline is then not read.
+   * The session's timeline. null in two cases: the database hides the timeline, or the timeline is not read. It is read
+   * only on connections of the owner and on connections made with the master key.
    */
   get timeline(): Timeline | null {
     return this.#timeline
@@ -332,9 +334,9 @@ export class DatabaseClient extends pg.Client {
       // another text.
       if (!SESSION_NAME.test(name))
         throw new Error('the database answered with an unknown form of session name')
-      // Sets the search_path. A login may set its own search_path, with a schema of its choice before pg_catalog. A
-      // login may also create functions in a database that was upgraded from Postgres 14. So somebody who has stolen
-      // the login could make a proven session call a function of the thief.
+      // Sets the search_path. Otherwise an attacker who has stolen the login could give it a search_path with a schema
+      // of the attacker before pg_catalog. In a database that was upgraded from Postgres 14, the login may also create
+      // functions. This session, which proves that it has the master key, would then call a function of the attacker.
       await this.query(`${setStatement([SESSION_MAC, ''])}; ${setStatement(['search_path', 'pg_catalog'])}`)
       // The MAC is sent as a parameter, because pg_stat_activity shows the texts of statements to all sessions of the
       // same login. Somebody who reads the MAC there could end this session, and open new sessions until one of them

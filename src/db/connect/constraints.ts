@@ -1,6 +1,9 @@
 import { ApiError, type ErrorCode } from '../../errors.ts'
 
-/** Returns the name of the constraint that a Postgres error says is violated. Returns null for any other error. */
+/**
+ * Returns the name of the constraint that a Postgres error names, such as a violated constraint. Returns null if the
+ * error names no constraint.
+ */
 export function constraintOf(error: unknown): string | null {
   const { constraint } = error as { constraint?: unknown }
   return typeof constraint === 'string' ? constraint : null

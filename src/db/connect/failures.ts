@@ -100,9 +100,10 @@ const DATA_CLASSES = ['22', '23']
 const RAISED = new Set(['P0001', 'P0002'])
 
 /**
- * Returns whether the error is about data. Our functions name a constraint in errors of class 55 that are about data.
- * Postgres itself names none in that class. In errors of class 28, which are about the caller, our functions name one
- * too.
+ * Returns whether the error is about data.
+ *
+ * An error of class 55 is about data if it names a constraint. Our functions name one in such errors, Postgres itself
+ * never does. An error of class 28 may also name a constraint, but it is about the caller.
  */
 function isAboutData(error: pg.DatabaseError): boolean {
   if (error.code === undefined || isFatal(error)) return false

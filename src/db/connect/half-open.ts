@@ -38,7 +38,8 @@ export function watchHalfOpen(database: Database, pooler: Pooler, log: WatchLog)
     })
     if (late.length === 0) return
     await cutHalfOpen(database, late, log)
-    // The server process of each remaining query exists and is busy, so the query gets the same time again.
+    // The server process of each remaining query exists and is busy. So the query may wait for another
+    // HALF_OPEN_AFTER_MS.
     for (const { _activeQuery: query } of late) if (query) seenAtMs.set(query, performance.now())
   }
   const timer = setInterval(() => {

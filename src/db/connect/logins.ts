@@ -29,11 +29,12 @@ export function loginUrl(url: string, login: string, password: string | null): s
  * Creates the API's and the worker's login, and sets those passwords that are not null. `owner` is the database to
  * which `client` is connected.
  *
- * Needs CREATEROLE. Throws, saying what to do, in three cases:
+ * Needs CREATEROLE. Throws an error that says what to do in three cases:
  *
  * - The owner may not create or change a login.
  * - A login has too many privileges for servers and workers.
- * - Another database of this Postgres uses the login with another password. The change would lock that deployment out.
+ * - Another database of this Postgres uses the login with another password. A new password would lock out the
+ *   deployment of the other database.
  */
 export async function ensureLogins(
   client: pg.ClientBase,

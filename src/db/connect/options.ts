@@ -9,7 +9,7 @@ type ReportIssue = (name: DatabaseVariable, message: string) => void
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
 /**
- * Parses the database options. An issue names the variable, but never shows its value, because a command may contain a
+ * Parses the database options. An error names the variable, but never shows its value, because a command may contain a
  * secret.
  */
 export function parseDatabaseOptions(env: Environment): {

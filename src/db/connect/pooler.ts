@@ -65,8 +65,8 @@ async function readBackendPid(client: pg.ClientBase): Promise<number> {
 }
 
 /**
- * A setting that every probing connection sets. After any setting, RDS Proxy reserves the session for its client.
- * Pooled connections have settings too.
+ * Setting of the second connection that findPooler opens. After any setting, RDS Proxy reserves the session for its
+ * client. Pooled connections always have settings, so the second connection must have a setting too.
  */
 const PINNING = { jit: 'off' }
 

@@ -145,8 +145,8 @@ export function openReadPool(database: DatabaseOrUrl, log: PoolLog): DatabasePoo
 /**
  * Opens the pool for searches. It is separate, so that look-ups of keys and records never wait for searches.
  *
- * The settings make the planner choose index walks, because its statistics may be outdated. The cost of a walk does not
- * depend on what the planner assumes about the tables.
+ * The settings make the planner read indexes in order, because its statistics may be outdated. The cost of such a read
+ * does not depend on the planner's estimates.
  */
 export function openSearchPool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
   return openPool(database, log, {

@@ -58,7 +58,7 @@ export class ReplicaError extends Error {
 export type LedgerShown = {
   /** Number of entries. 0 if the ledger is not visible on the connection. */
   readonly size: number
-  /** Chain hash (32 bytes) at that size. null if the ledger has no entries. */
+  /** Chain hash (32 bytes) of the first `size` entries. null if the ledger has no entries. */
   readonly chain: Buffer | null
 }
 

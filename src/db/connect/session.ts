@@ -2,8 +2,8 @@ import pg from 'pg'
 import type { Acceptable } from './acceptable.ts'
 
 /*
- * Settings of a Postgres session. Each session sets some of them. It can only check the others. A server may answer 201
- * only if they are safe, because 201 promises that the entry survives a crash.
+ * Settings of a Postgres session. A session sets some of them, and only checks the others. A server may answer 201 only
+ * if all of them are safe, because 201 promises that the entry survives a crash.
  *
  * Servers, workers, `migrate`, the operator's commands and preflight all check them with `findUnmet`.
  */

@@ -62,7 +62,8 @@ const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
  * - Erasure: the record of the entry that contains the erased document's digest.
  * - Received entry: a record of the other ledger, even if a local record has the same id.
  * - Answer to an offer: a local record.
- * - Other entries that create or change a record have a version. Entries without a version are about no record.
+ * - Any other entry: its subject if the entry has a version, because only entries that create or change a record have
+ *   one. Otherwise no record.
  */
 const ABOUT = `left join lateral (
     select case when d.document = 'payload' then d.subject_id else x.subject_id end as record_id
@@ -95,8 +96,8 @@ const ABOUT = `left join lateral (
  * SQL that decides whether agent $6 may see entry `e`. The agent sees only its own records. If $6 is null, everything
  * is visible. $8 is the agent's id in the form that other ledgers use.
  *
- * If the entry was received from another ledger, the agent sees it only if the agent performs its record or has made an
- * offer for its record.
+ * If the entry was received from another ledger, the agent sees the entry in two cases: the agent performs the entry's
+ * record, or has made an offer for that record.
  */
 const VISIBLE = `cross join lateral (
     select $6::uuid is null or (e.kind = 'batch-notarized' and e.actor_id = $6)
@@ -119,8 +120,8 @@ type WantedRows = {
 }
 
 /**
- * Returns visible entries of these kinds for which `isWanted` is true, from `from` to before `end`, in order. All
- * entries before `upTo` were checked.
+ * Returns visible entries of `kinds` for which `isWanted` is true, from `from` to before `end`, in order. All entries
+ * before `upTo` were checked.
  *
  * Checks at most `limit` entries and returns at most `wantedMax`. If `ownAgent` is not null, only records of this agent
  * are visible.
@@ -230,8 +231,8 @@ export async function findEventRows(
 }
 
 /**
- * Adds facts to the row that only chunks contain: the number of a batch's records of each type, and the record of an
- * erasure.
+ * Adds to the row the facts that only chunks contain: the number of a batch's records of each type, and the record of
+ * an erasure.
  */
 async function readBatchContent(
   db: Db,
@@ -308,8 +309,8 @@ export async function findCheckpointRows(
 }
 
 /**
- * A ledger's number of entries, the size of its newest checkpoint, and its verified size. A member is 0 if the ledger
- * does not have it.
+ * A ledger's number of entries, the size of its newest checkpoint, and its verified size. `checkpoint` is 0 if the
+ * ledger has no checkpoint. All members are 0 if the ledger does not exist.
  */
 export type LedgerEnds = { readonly size: number; readonly checkpoint: number; readonly verifiedSize: number }
 
@@ -320,7 +321,7 @@ export function endsOf(cursorMac: CursorMac, ledgerId: Uuid, row: EndColumns): L
   return { size: row.size ?? 0, checkpoint: row.checkpoint ?? 0, verifiedSize }
 }
 
-/** Returns the ends of the ledgers, in the order of `ledgerIds`. */
+/** Returns the three sizes of each ledger, in the order of `ledgerIds`. */
 export async function readEnds(
   db: Db,
   cursorMac: CursorMac,

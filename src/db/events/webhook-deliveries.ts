@@ -99,9 +99,9 @@ export async function listDeliveries(
 /**
  * Returns SQL for the deliveries in a state.
  *
- * The state is a literal in the SQL if it has an index, because Postgres would not use the index otherwise. The index
- * of open deliveries has another order, so all open deliveries are read and sorted. There are about a thousand of them.
- * A walk from the newest delivery might pass a hundred thousand rows.
+ * If the state has an index, the state is a literal in the SQL. With a parameter, Postgres would not use the index. The
+ * index of open deliveries has another order than the list, so all of them (about a thousand) are read and sorted.
+ * Otherwise Postgres might read a hundred thousand rows from the newest delivery on.
  */
 function rowsOf(state: DeliveryState | null): string {
   const rows = 'tallystick.webhook_deliveries'
@@ -138,8 +138,8 @@ export async function redeliverEvent(
 }
 
 /**
- * Delivers dead events from the time `sinceMs` on again, oldest first, at most WEBHOOK_REDELIVERED_MAX. Returns null if
- * the endpoint does not exist.
+ * Delivers dead deliveries again whose events are from the time `sinceMs` or later. Begins with the oldest, and
+ * delivers at most WEBHOOK_REDELIVERED_MAX. Returns null if the endpoint does not exist.
  */
 export async function redeliverDead(
   pool: pg.Pool,

@@ -49,8 +49,8 @@ export type Endpoint = NamedWebhook & {
 }
 
 /**
- * SQL that does everything in one statement, because most leases deliver little. `synchronous_commit` is off, because a
- * lease that is lost in a crash only ends early.
+ * SQL that renews the lease and reads all that a delivery needs. This is one statement, because most leases deliver
+ * little. `synchronous_commit` is off, because a lease that is lost in a crash only ends early.
  */
 const BEGIN_DELIVERY = `with c as (${renewText(WEBHOOK_LEASES)})
   select set_config('synchronous_commit', 'off', true), ${SETTING_COLUMNS}, c.next_seq, c.checkpoint_size,
@@ -227,9 +227,9 @@ export async function moveRecovery(db: Db, lease: WebhookLease, from: number | n
 /**
  * Ends the lease. If `restMs` is not null, the next lease begins after that time at the earliest.
  *
- * Also stores the time at which the next delivery is due. If another process has changed the stored time since it was
- * read here, the changed time stays: the other process may have added a delivery that is not visible here yet. Such a
- * process always stores the present time.
+ * Also stores the time at which the next delivery is due. If another process has changed the stored time meanwhile, the
+ * changed time stays, because that process may have added a delivery that this statement does not see. Such a process
+ * always stores the present time, so the endpoint is then due at once.
  */
 export async function endDelivery(db: Db, lease: WebhookLease, restMs: number | null): Promise<void> {
   await db.query({

@@ -40,8 +40,8 @@ type DeliveryRetention = {
 /**
  * Removes at most `limit` rows of deliveries whose retention has ended. Returns the number of removed rows.
  *
- * The query also limits the ids of events, so that it reads only the oldest rows. This loses no row, because an event's
- * id is always older than the end of its delivery, and ids are in the order of events.
+ * The query also limits the ids of events, so that it reads only the oldest rows. An id contains the time of its event,
+ * and a delivery always ends after that time. So the limit skips no row whose retention has ended.
  */
 export async function deleteOldDeliveries(
   db: Db,
@@ -99,7 +99,7 @@ export async function removeDeletedWebhook(
     values: [...values, limit],
   })
   if ((rowCount ?? 0) < limit) {
-    // The foreign keys of these tables require this order.
+    // The foreign keys between the tables require this order of the statements.
     await db.query('delete from tallystick.webhook_secrets where ledger_id = $1 and webhook_id = $2', values)
     await db.query('delete from tallystick.webhook_cursors where ledger_id = $1 and webhook_id = $2', values)
     await db.query('delete from tallystick.webhooks where ledger_id = $1 and webhook_id = $2', values)

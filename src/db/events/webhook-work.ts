@@ -34,8 +34,8 @@ export type StoredDelivery = {
 /**
  * Lists deliveries that are due now, in chain order. Leaves out the deliveries in `inHand`.
  *
- * `isGated` is true if another due delivery must wait, because a settlement is delivered only below the ledger's
- * `verifiedSize`.
+ * `isGated` is true if another due delivery must wait. This is the case for a settlement signal whose entry is not
+ * below the ledger's `verifiedSize` yet.
  */
 export async function listDueDeliveries(
   db: Db,
@@ -89,8 +89,8 @@ export async function listDueDeliveries(
 export type DeliveryState = 'pending' | 'held' | 'delivered' | 'dead'
 
 /**
- * Returns a map from an event's id to its state, for those events that have a stored delivery. Also returns which of
- * the records have an open delivery.
+ * Returns the states of those events of `eventIds` that have a stored delivery, by event id. Also returns which records
+ * of `recordIds` have an open delivery.
  */
 export async function readStored(
   db: Db,
@@ -261,8 +261,8 @@ export async function releaseWaiting(
 }
 
 /**
- * Reopens deliveries with a new round of retries. At first all of them wait. Then the deliveries of each record are
- * made due one after another.
+ * Reopens deliveries with a new round of retries. Deliveries without a record are due at once. All others wait, until
+ * releaseWaiting makes the deliveries of each record due one after another.
  *
  * Runs in the transaction of writeProgress, which has checked the lease.
  */
@@ -367,7 +367,7 @@ type WebhookFigures = Readonly<
 /**
  * Counts endpoints of all ledgers by state, and measures the entries that active endpoints have not read.
  *
- * A series of failures counts as ended after WEBHOOK_FAILING_GAP_MS_MAX without an attempt.
+ * A series of failures ends after WEBHOOK_FAILING_GAP_MS_MAX without an attempt.
  */
 export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
   const { rows } = await db.query<Record<keyof WebhookFigures, string | number>>(

@@ -185,15 +185,15 @@ export async function changeWebhook(
   return rows[0]!.outcome
 }
 
-/**
- * Pauses deliveries. Returns false if the ledger has no such endpoint. The following functions return false in the same
- * case.
- */
+/** Pauses deliveries. Returns false if the ledger has no such endpoint. */
 export async function pauseWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uuid): Promise<boolean> {
   return isFound(pool, 'tallystick.pause_webhook($1, $2)', [ledgerId, webhookId])
 }
 
-/** Resumes deliveries. If `skips` is true, the events that the endpoint has not read are not delivered. */
+/**
+ * Resumes deliveries. If `skips` is true, the events that the endpoint has not read are not delivered. Returns false if
+ * the ledger has no such endpoint.
+ */
 export async function resumeWebhook(
   pool: pg.Pool,
   ledgerId: Uuid,
@@ -203,7 +203,10 @@ export async function resumeWebhook(
   return isFound(pool, 'tallystick.resume_webhook($1, $2, $3)', [ledgerId, webhookId, skips])
 }
 
-/** Deletes the endpoint and its secrets. The worker removes the remaining rows. */
+/**
+ * Deletes the endpoint and its secrets. The worker removes the remaining rows. Returns false if the ledger has no such
+ * endpoint.
+ */
 export async function deleteWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uuid): Promise<boolean> {
   return isFound(pool, 'tallystick.delete_webhook($1, $2)', [ledgerId, webhookId])
 }

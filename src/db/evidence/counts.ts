@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Counts the records of all batches. The numbers are those in the rows of entries. */
+/** Returns the number of records in all batches: the sum of the numbers in the rows of the entries. */
 export async function countItems(client: pg.ClientBase, ledgerId: Uuid): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     'select coalesce(sum(item_count), 0) as count from tallystick.entries where ledger_id = $1',

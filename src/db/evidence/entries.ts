@@ -152,8 +152,8 @@ export function verifyEntryRow(entry: VerifiedEntry, columns: EntryRowColumns, s
     throw columnContradiction('entries', 'prev_seq', 'of no entry', 'a seq')
   compare('entries', 'actor_id', columns.actorId, actorUuid(statement, sha256))
   compare('entries', 'key_id', columns.keyId, statement.key === null ? null : parseId('key', statement.key))
-  // The column is null if the server signed. A server's key has no row, because each of those rows belongs to an entry
-  // that registers an agent's key.
+  // The column is null if the server signed the entry. Only keys of agents have rows, because entries register these
+  // keys. A server's key has no row.
   const signerKid = columns.hasSigner ? toHex(entry.envelope.kid) : null
   compare('entries', 'signer_kid', columns.signerKid, signerKid)
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))

@@ -41,8 +41,8 @@ export type AuditedGatedRecord = [
 const OPEN = OPEN_STATES.map((state) => `'${state}'`).join(', ')
 
 /**
- * SQL that selects the row of the state, and the subject of the record's last entry. `state` is null if searches would
- * not find the record by its state.
+ * SQL that selects the row with the record's state, and the subject of the record's last entry. `state` is null if
+ * searches would not find the record by its state.
  */
 export const GATED_ROW = `json_build_array(g.first_seq, g.principal_id, g.performer_id, g.performer_remote, g.gate,
   ${microsecondsOf('g.deadline')}, g.max_revisions, encode(g.tolerances, 'hex'),
@@ -100,7 +100,7 @@ export function gatedColumns([
   }
 }
 
-/** Verifies the record's row against one entry at `seq`. Throws `columns_contradict_entries`. */
+/** Verifies the row of the gated record against the entry at `seq`. Throws `columns_contradict_entries`. */
 export function verifyGatedRows(
   statement: ParsedStatement,
   seq: number,
@@ -171,8 +171,8 @@ function verifyParty(
 }
 
 /**
- * Verifies that nobody has set the row back to an earlier step. Compares the row's state only if this step is the
- * newest step.
+ * Verifies that nobody has set the record's row back to an earlier step. Compares the state in the row only if this
+ * step is the newest step.
  */
 function verifyLast(statement: ParsedStatement, seq: number, row: GatedColumns): void {
   if (row.lastSeq < seq) {

@@ -5,7 +5,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 
-/* Compares the rows of which each ledger has exactly one, and the keys of the deployment. */
+/* Compares the keys of the deployment, and the tables that have one row for each ledger. */
 
 export type AuditedLedger = {
   name: string | null
@@ -23,7 +23,10 @@ export type AuditedLedger = {
   checkpointSize: number | null
 }
 
-/** Returns the rows of which each ledger has exactly one. If a row is missing, its members are null. */
+/**
+ * Returns the ledger's rows from the tables that have one row for each ledger. If a row is missing, its members are
+ * null.
+ */
 export async function getAuditedLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedLedger> {
   const { rows } = await client.query<AuditedLedger>(
     `select l.name, l.issuer, l.origin, l.note_kid, h.size, h.chain, h.envelope_kid, h.closed,

@@ -57,10 +57,7 @@ export const RECEIVED_TYPES = `
 /** Possible states of a peering about which no entry was signed. */
 const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
 
-/**
- * Verifies that each peering with an entry has its row in the right state. Verifies also that no other row has the
- * state of such a peering.
- */
+/** Verifies that each peering with an entry has the right row. All other rows must be of peerings without an entry. */
 export function verifyPeers(rows: readonly AuditedPeer[], peerings: Iterable<PeeringState>): void {
   const byId = new Map(rows.map((row) => [row.peerId, row]))
   for (const peering of peerings) {
@@ -122,7 +119,7 @@ function keyRows({ keys }: PeeringState) {
 
 /**
  * Verifies that a received type matches its digest and name and belongs to a peer. Does not verify that a record uses
- * the type. The entry of such a record names its type.
+ * the type.
  */
 export function verifyReceivedType(
   { peerId, name, digest, definition }: AuditedReceivedType,

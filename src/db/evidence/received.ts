@@ -86,8 +86,8 @@ export const RECEIVED_ENTRIES: Evidence<AuditedReceived, ReceivedColumns> = {
 }
 
 /**
- * Verifies that nobody has set the row back to an earlier event. Compares the row's state only if this event is the
- * newest event.
+ * Verifies that nobody has set the row of the remote record back to an earlier event. Compares the state in the row
+ * only if this event is the newest event.
  */
 function verifyRemote(
   rows: readonly RemoteColumns[],
@@ -122,7 +122,10 @@ type AuditedReceivedDocument = {
   content: Buffer | null
   referenceList: Buffer | null
   erasedSeq: number | null
-  /** Envelope that the entry at `erasedSeq` received. That entry must have erased the document. */
+  /**
+   * Envelope of the other ledger's entry that the entry at `erasedSeq` received. The other ledger's entry must have
+   * erased the document.
+   */
   erasure: Buffer | null
 }
 
@@ -135,7 +138,10 @@ export type ReceivedDocumentColumns = {
   readonly digest: string
   readonly contentDigest: string | null
   readonly referencesDigest: string | null
-  /** The document that, according to the row, its home ledger has erased. null if the document is not erased. */
+  /**
+   * Subject and seq of the erased document, as the erasing entry of the home ledger names them. null if the document is
+   * not erased.
+   */
   readonly erased: { readonly subject: string; readonly seq: number } | null
   readonly isHalfErased: boolean
 }
@@ -197,7 +203,7 @@ function erasedBy(envelope: Buffer | null): { readonly subject: string; readonly
     const { kind, subjects, predicate } = parseStatement(parseEnvelope(envelope!).payload)
     if (kind === 'payload-erased') return { subject: subjects[0].name, seq: predicate['seq'] as number }
   } catch {
-    // A faulty envelope is reported when its own entry is verified.
+    // The error is ignored here. A faulty envelope is reported when the entry that received it is verified.
   }
   return { subject: '', seq: -1 }
 }

@@ -11,8 +11,8 @@ export type StatementColumns = {
 }
 
 /**
- * Evidence of the table `statements`. It expects no row of any entry, because no entry's own statement signs such a
- * row. src/verify/statement-columns.ts compares the rows.
+ * Evidence of the table `statements`. It expects no rows, because this ledger signs no statement with these columns.
+ * src/verify/statement-columns.ts compares the rows instead.
  */
 export const STATEMENTS = signedTable<StatementColumns>(
   'statements',

@@ -52,8 +52,8 @@ export function signedTable<Columns extends object>(
 }
 
 /**
- * Makes the evidence of rows that an entry ends. `sql` selects two columns: `seq`, the entry that ended the row, and
- * `id`, by which that entry names the row.
+ * Makes the evidence of rows that a later entry ends, such as revoked keys. `sql` selects two columns: `seq`, the entry
+ * that ended the row, and `id`, by which that entry names the row.
  */
 export function signedEnds<Id extends string | number>(
   column: `${string}.${string}`,

@@ -43,8 +43,8 @@ export const TYPES: Evidence<TypeRow, TypeColumns> = {
 }
 
 /**
- * Returns whether the definition has a member of this name, or null if it is not a JSON object. The definition may be
- * forged, because another check compares it with the signed digest.
+ * Returns whether the definition has a member of this name. Returns null if the definition is not a JSON object. The
+ * definition may be forged here. Another check compares it with the signed digest.
  */
 function hasMember(definition: Buffer, name: string): boolean | null {
   try {

@@ -11,12 +11,12 @@ import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type Qu
  */
 export const JOBS_SCHEMA = 'tallystick_jobs'
 
-/** Key of an advisory lock. It is an arbitrary number that all processes use which migrate this database. */
+/** Key of an advisory lock for migrations of this database. The number is arbitrary, but equal in all processes. */
 const INSTALL_LOCK = 7_411_960
 const INDEX_WAIT_MS = 200
 
 /**
- * Upgrades the schema of pg-boss and all queues to this version of the code. Runs as their owner.
+ * Upgrades the schema of pg-boss and all queues to this version of the code. `client` is a connection of their owner.
  *
  * pg-boss has its own transactions, so this does not run in the transaction of `migrate`. Several processes may call it
  * at once, because it takes a session lock. If a call fails half-way, the next call completes the work. `worker` is the

@@ -25,8 +25,8 @@ export type EnqueueDeps = {
  * Takes leases of listeners that have work and no lease, and creates a job for each lease in the same transaction.
  * Returns true if there may be more such listeners, so that the caller should call this again at once.
  *
- * A job stands for a lease and not for an event. If ten million events wait for a slow endpoint, or for a peer that was
- * away for a day, they are only a number in a cursor. They do not delay other listeners
+ * There is one job for each lease, not one for each event. If ten million events wait for a slow endpoint, or for a
+ * peer that was away for a day, they are only a number in a cursor. They do not delay other listeners
  * (docs/decisions/0012-webhook-delivery.md).
  */
 export async function enqueueLeases<Queue extends QueueName, L extends Lease>(

@@ -36,7 +36,9 @@ export type QueueRules = {
    */
   readonly retentionSeconds: number
   readonly deleteAfterSeconds: number
-  /** null if lost jobs of the queue do not become dead letters, because a follower creates them again. */
+  /**
+   * Set to null for a queue whose lost jobs do not become dead letters, because a follower creates these jobs again.
+   */
   readonly deadLetter?: null
 }
 

@@ -50,7 +50,10 @@ export async function countOpenFaults(db: Db): Promise<number> {
   return rows[0]!.count
 }
 
-/** Clears the ledger's open fault, as the owner. Returns false if the ledger has no open fault. */
+/**
+ * Clears the ledger's open fault. Needs a connection of the database's owner. Returns false if the ledger has no open
+ * fault.
+ */
 export async function clearFault(db: Db, ledgerId: Uuid, note: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update tallystick.ledger_faults set cleared_at = now(), cleared_note = $2

@@ -6,8 +6,8 @@ import { withTransaction } from '../connect/transaction.ts'
 /*
  * Has the queries of `move-ledger`, which moves a ledger to another database. They run as the owner of both databases.
  *
- * The tables are found in the catalog, because the primary key of every table with rows of ledgers begins with
- * ledger_id. So no new table can be forgotten.
+ * The tables are found in the catalog, so that no new table can be forgotten. The primary key of every table with rows
+ * of ledgers begins with ledger_id.
  */
 
 const ROWS_PER_COPY = 64
@@ -17,8 +17,8 @@ const ROWS_PER_COPY = 64
  */
 const CHUNKS_PER_COPY = 8
 /**
- * Key of an advisory lock. It is an arbitrary number that all processes use which move ledgers from or to this
- * database.
+ * Key of an advisory lock for moves of ledgers from or to this database. The number is arbitrary, but equal in all
+ * processes.
  */
 const MOVE_LOCK = 7_411_958
 /** Pause in seconds between two checks for transactions that began before the ledger was closed. */

@@ -74,7 +74,7 @@ export async function restoreEntries(
   )
 }
 
-/** Kinds of entries that must be alone in a call, because decisions about later entries depend on their changes. */
+/** Kinds of entries that must be alone in a call. They change data on which decisions about later entries depend. */
 export const STANDS_ALONE: ReadonlySet<string> = new Set([
   'ledger-created',
   'ledger-restored',
@@ -86,8 +86,9 @@ export const STANDS_ALONE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Adds to each entry the seq of the record's previous step. That step is either among these entries, or is found in the
- * present state of the record. For a registration, adds the seq of the registered statement.
+ * Adds `prevSeq` to each entry: the seq of the record's previous step, or null if there is none. The previous step is
+ * among these entries, or the present state of the record names it. For a registration, `prevSeq` is the seq of the
+ * registered statement.
  */
 async function addPositions(
   client: pg.ClientBase,
@@ -126,8 +127,8 @@ export async function insertClosure(
 }
 
 /**
- * Carries out erasures. Restored chunks already contain digests instead of erased payloads, so only the erasing entry
- * is stored for them. For documents with empty rows, removes the rest of their content.
+ * Carries out erasures. Restored chunks already contain digests instead of erased payloads. So for a record in a chunk,
+ * only stores which entry erased it. For documents with empty rows, removes the rest of their content.
  */
 async function eraseDocuments(client: pg.ClientBase, ledgerId: Uuid, seqs: readonly number[]): Promise<void> {
   if (seqs.length === 0) return

@@ -5,8 +5,8 @@ import type { Db } from '../connect/client.ts'
 import { insertClosure } from './restored-entries.ts'
 
 /*
- * Has the queries of `restore-archive`, which run as the owner. Triggers run as for any append, so the database checks
- * again whether the rows match each other.
+ * Has the queries of `restore-archive`, which run as the database's owner. Triggers run as for any append, so the
+ * database checks again whether the rows match each other.
  */
 
 type RestoredServerKey = {

@@ -3,7 +3,7 @@ import type { Db } from '../connect/client.ts'
 import { NEWEST_OFFER, type OfferColumns } from './remote-records.ts'
 
 /**
- * A record shared with a peer. The role `home` means that the record is of this ledger. `guest` means that it is of the
+ * A record that is shared with a peer. `role` is `home` for a record of this ledger, and `guest` for a record of the
  * peer.
  */
 export type SharedRecordRow = {

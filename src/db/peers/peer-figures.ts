@@ -41,9 +41,9 @@ type FigureColumns = {
 /**
  * Returns the figures.
  *
- * Expired invitations are not counted. A peer that has suspended us does not count as failing, because it has answered
- * that we must wait. The cursor of an active peering passes all entries of the ledger, including entries that are never
- * sent.
+ * Expired invitations are not counted. A peer that has suspended us is not counted as failing, because it has answered
+ * that we must wait. The cursor of an active peering also moves past entries that are never sent, so these entries do
+ * not keep a peer behind.
  */
 export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   const { rows } = await db.query<FigureColumns>(

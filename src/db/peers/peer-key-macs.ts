@@ -5,7 +5,10 @@ import type { NamedPeerKey } from '../../signing/peer-macs.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 import type { Replaced } from '../schema/reseal.ts'
 
-/* Reads and replaces the MACs of peers' keys of all ledgers, as the owner. A MAC makes a key trusted. */
+/*
+ * Reads and replaces the MACs of peers' keys, over all ledgers. Needs a connection of the database's owner. A MAC makes
+ * a key trusted.
+ */
 
 export type PeerKeyMac = {
   readonly ledgerId: Uuid

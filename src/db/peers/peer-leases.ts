@@ -69,8 +69,8 @@ export type DrainedPeer = PeeringKey & {
   readonly size: number
   readonly failures: number
   /**
-   * Maximum number of bytes of entries in a request, found out by a refusal. null if the peer has refused no request
-   * because of its size.
+   * Maximum number of bytes of entries in a request. It is set when the peer refuses a request because of its size.
+   * null if the peer has refused no request for this reason.
    */
   readonly requestBytes: number | null
   /** Time in ms since the peer last refused a request because of its size. */
@@ -182,8 +182,8 @@ export type SentResults = {
 }
 
 /**
- * Stores the results in one transaction, without waiting for the disk. Returns false without a write if another job has
- * the lease.
+ * Stores the results of sending in one transaction, without waiting for the disk. Returns false without a write if
+ * another job has the lease.
  *
  * If a crash loses the results, the entries are sent again and get the same answers.
  */

@@ -220,7 +220,7 @@ export type PeerKeyRow = {
   readonly alg: 'EdDSA' | 'ES256'
   readonly spki: Buffer
   readonly untilSeq: number | null
-  /** MAC of the key. null if the key has no MAC, so that it is not trusted. */
+  /** MAC of the key. null if the key has no MAC. A key without a MAC is not trusted. */
   readonly mac: Buffer | null
 }
 

@@ -90,7 +90,7 @@ export type RemoteClaimKey = Record<'ledgerId' | 'recordId' | 'agentId', Uuid> &
  *
  * If `peerId` is null, several home ledgers may have sent a record with this id. The record of the home ledger that
  * sent it first is returned, so that no peer can take over an id later. Home ledgers with a revoked peering come last.
- * A home ledger with a new peering counts as the same home ledger.
+ * A home ledger that makes a new peering is still the same home ledger.
  */
 export async function findRemoteClaims(
   db: Db,

@@ -91,12 +91,13 @@ export async function listPendingErasures(
   }))
 }
 
-/** Position in the list of labels of records whose payload was removed. */
+/** A position in the list of records that have a data subject's label, but no payload any more. */
 export type LabelPosition = Pick<PendingErasure, 'ledgerId'> & { readonly recordId: Uuid }
 
 /**
- * Removes the labels of gated records that have ended and have no document left. Visits at most `limit` labels after
- * the position `after`. Returns the position at which the next call continues, or null if all labels were visited.
+ * Removes the data subjects' labels of gated records that have ended and have no document left. Visits at most `limit`
+ * records after the position `after`. Returns the position at which the next call continues, or null if all records
+ * were visited.
  */
 export async function forgetLabels(
   pool: pg.Pool,

@@ -34,8 +34,8 @@ export type RetentionRecord = {
 }
 
 /**
- * Called for each record, in chain order. `digest` computes the payload's digest. The visitor may call it only before
- * it returns.
+ * Called for each record, in chain order. `digest` computes the payload's digest. It must not be called any more after
+ * the visitor has returned.
  */
 type Visit = (record: RetentionRecord, digest: () => Uint8Array) => void
 

@@ -40,8 +40,8 @@ export type HoldRow = {
 }
 
 /**
- * SQL constants. NEVER is the value for `lifted_seq` in the index if the hold was not lifted. AT_THE_END is a seq after
- * every entry.
+ * Seqs that are constants in SQL. NEVER is the value of `lifted_seq` in the index for a hold that was not lifted.
+ * AT_THE_END is larger than the seq of every entry.
  */
 const NEVER = '9223372036854775807'
 const AT_THE_END = '9223372036854775806'

@@ -24,8 +24,8 @@ export type OwnMatch = {
 }
 
 /**
- * Results of the walks. `end` is the position up to which the walks are complete. It is null if they have read to their
- * ends, or as far as a full page reaches.
+ * Results of the walks (search-streams.ts). `end` is the position up to which the walks are complete. It is null if the
+ * walks were not stopped: they have found all matches, or enough for a full page.
  */
 export type FoundCandidates = {
   readonly own: { readonly found: readonly OwnMatch[]; readonly end: RecordPosition | null }
@@ -89,9 +89,10 @@ function hasFilters({ filters }: RecordSearch): boolean {
 /**
  * Returns the SQL of findCandidates.
  *
- * Each walk returns the matches among its first candidates. If a walk has more candidates but did not fill the page,
- * all walks of its kind stop at its last candidate. Up to that position the walks have found all matches. The matches
- * are sorted and limited to the page. Chunks are searched as far as the records of a full page reach.
+ * Each walk reads a limited number of candidates and returns the matches among them. If a walk has more candidates, but
+ * not enough matches for a page, it stops at its last candidate. All walks of the same kind then stop at this position
+ * too, because they have found all matches up to there. The matches are sorted and limited to the page. If the found
+ * records fill the page, chunks are searched only up to the position of the last found record.
  */
 function candidatesText(
   search: RecordSearch,
@@ -132,7 +133,10 @@ function candidatesText(
 /** SQL of walks. `stops` is true if the SQL defines `stop`, the position where the walks stopped. */
 type Walks = { readonly text: string; readonly stops: boolean }
 
-/** Returns SQL that defines `own`, with one record more than the page can have, and `stop`, where the walks stopped. */
+/**
+ * Returns SQL of two CTEs. `own` has the matching records, at most one more than fits on a page. `stop` has the
+ * position where the walks stopped.
+ */
 function ownText(search: RecordSearch, range: SeqRange, streams: readonly Stream[], bind: Bind): Walks {
   const { filters, order, candidatesMax = SEARCH_CANDIDATES_MAX } = search
   const beyond = order === 'desc' ? '<' : '>'
@@ -199,8 +203,8 @@ const STEP_BYTES = `case when (
   ) else 0 end`
 
 /**
- * Returns SQL that defines `chunk`, with one chunk more than may be read, and `chunk_stop`, where the walk stopped.
- * `records` is the minimum number of matches in the chunk.
+ * Returns SQL of two CTEs. `chunk` has the found chunks, at most one more than may be read. `chunk_stop` has the
+ * position where the walk stopped. The column `records` of `chunk` is the minimum number of matches in the chunk.
  */
 function chunksText(
   search: RecordSearch,
@@ -214,7 +218,8 @@ function chunksText(
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind((hasFilters(search) ? chunksMax : limit) + 1, 'int8')
   const stops = walk.others.length > 0
-  // Without other lists of keys to check, every chunk of the walk is a candidate, so the walk does not stop early.
+  // If there are no other lists of keys to check, every chunk of the walk is a candidate. So the walk does not stop
+  // early.
   const budget = stops ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
   // This is a separate CTE that uses no values of `q`, so that Postgres evaluates it once and uses the index.
   const reach = `reach as materialized (

@@ -16,8 +16,8 @@ import { entriesOf, orderOf, runShared, walksOf, within } from './search-text.ts
 import type { Searches } from './searches.ts'
 
 /**
- * Makes the SQL of one or more walks. `bind` makes a placeholder for each value of the walks, so that one statement can
- * contain several walks.
+ * Makes the SQL of one or more index walks. `bind` makes a placeholder for each value of the walks, so that one
+ * statement can contain several walks.
  */
 type MakeStreams = (bind: Bind) => readonly Stream[]
 
@@ -29,11 +29,12 @@ type MakeStreams = (bind: Bind) => readonly Stream[]
  */
 export type Choice = { readonly makeStreams: MakeStreams | null; readonly walk: ChunkWalk | null }
 
-/** The walks that could serve a search, one for each filter that has an index. null if no record can match. */
+/** The index walks that could serve a search, one for each filter that has an index. null if no record can match. */
 type Choices<T> = readonly T[] | null
 
 /**
- * Chooses one walk over `records` and one walk over chunks: those that probably read the fewest rows that do not match.
+ * Chooses one index walk over `records` and one over chunks: those that probably read the fewest rows that do not
+ * match.
  *
  * If a walk ends within its first candidates, this walk is chosen. Otherwise the walk whose first candidates reach
  * furthest along the chain is chosen. So a search for a rare and a common value costs no more than a search for the
@@ -69,8 +70,8 @@ function furthest(reach: readonly number[]): number {
 }
 
 /**
- * Returns, for each walk, how far its first candidates reach. The larger the number, the further the walk reaches in
- * search order. The number is infinite if the walk ends before that.
+ * Returns, for each index walk, how far its first candidates reach along the chain. A larger number means further in
+ * search order. The number is infinite if the walk has no more than these first candidates.
  */
 async function probe(
   searches: Searches,
@@ -95,8 +96,8 @@ async function probe(
 }
 
 /**
- * Returns SQL of the seq that these walks have reached after their first SEARCH_PROBE_CANDIDATES candidates. The SQL
- * yields null if all walks end before that.
+ * Returns SQL of the seq that the index walks `streams` have reached after their first SEARCH_PROBE_CANDIDATES
+ * candidates. The SQL yields null if all walks have ended by then.
  */
 function reachText(streams: readonly Stream[], search: RecordSearch, range: SeqRange, bind: Bind): string {
   const [first, firstOf] = search.order === 'desc' ? ['max', 'greatest'] : ['min', 'least']
@@ -108,7 +109,7 @@ function reachText(streams: readonly Stream[], search: RecordSearch, range: SeqR
         order by ${orderOf(stream, search.order)} limit 1 offset ${skipped}
       ) r)`
   })
-  // max, min, greatest and least ignore nulls. So the result is null only if all walks have ended.
+  // max, min, greatest and least ignore nulls. So the result is null only if all index walks have ended.
   return `${firstOf}(${reaches.join(', ')})`
 }
 

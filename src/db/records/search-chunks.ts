@@ -14,12 +14,12 @@ import {
 import type { Bind } from './search-streams.ts'
 import { entriesOf } from './search-text.ts'
 
-/* Finds records of batches. The chunks are found by walks along batch_keys, or by one walk along batch_chunks. */
+/* Finds records of batches. The chunks are found through the table batch_keys, or by reading all of batch_chunks. */
 
 /**
- * Says how a search finds chunks.
+ * Says how a search finds chunks of batches.
  *
- * - `keys`: the search makes one walk for each key. If `keys` is null, the search makes one walk along all chunks.
+ * - `keys`: the search reads the index of chunks once for each key. If `keys` is null, the search reads all chunks.
  * - `others`: lists of keys. A chunk must also have at least one key of each list.
  */
 export type ChunkWalk = {
@@ -27,7 +27,10 @@ export type ChunkWalk = {
   readonly others: readonly (readonly Buffer[])[]
 }
 
-/** A chunk that may contain matches. `before`: at least this many matches come before the chunk. */
+/**
+ * A chunk that may contain matches. `before`: number of matches that are known to come before the chunk. There may be
+ * more.
+ */
 export type ChunkCandidate = { readonly seq: number; readonly chunk: number; readonly before: number }
 
 /** A batch record that matches all filters. `bytes`: size in bytes of the record's documents in the page. */
@@ -38,7 +41,7 @@ export type ChunkMatch = {
   readonly record: BatchRecord
 }
 
-/** Returns SQL that lists the keys of a walk as `v.key`. */
+/** Returns SQL that lists the given keys as `v.key`. */
 export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
   if (keys === null) return '(values (0)) v (key)'
   return keys.length === 1
@@ -48,7 +51,7 @@ export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
 
 /**
  * Returns SQL of the chunks `k` that have the key `v.key`, in search order. `reach`: SQL of the last seq to read. If
- * `reach` is null, the walk goes to the end of the range.
+ * `reach` is null, the SQL reads to the end of the range.
  */
 export function walkText(
   keys: readonly Buffer[] | null,

@@ -16,8 +16,8 @@ export type Page<T> = {
 }
 
 /**
- * Merges the sources into one page. Each source must be sorted and must contain all matches up to `end`. If `end` is
- * null, each source must contain all matches of the search. No record may be in two sources.
+ * Merges lists of matches into one page. Each list must be sorted and must contain all matches up to `end`. If `end` is
+ * null, each list must contain all matches of the search. No record may be in two lists.
  */
 export function cutPage<T extends Positioned>(
   sources: readonly (readonly T[])[],

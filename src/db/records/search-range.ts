@@ -8,7 +8,7 @@ import type { RecordSearch, SeqRange } from './search.ts'
  *
  * `recordedAt` is a claim. But append_entries refuses an entry if its claim differs from the database's clock by more
  * than 30 s, and the database's clock advances with `seq`. So if an entry was recorded more than 60 s before the
- * searched times, all earlier entries were recorded before them too.
+ * searched times, all earlier entries are too old as well.
  *
  * Bisection finds the last such entry among 10 million entries in 24 steps. The entries of the remaining 60 s are
  * skipped one by one. One request skips a limited number of entries, and the next request continues there.

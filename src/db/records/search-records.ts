@@ -13,8 +13,8 @@ import { findSeqRange } from './search-range.ts'
 import type { Searches } from './searches.ts'
 
 /**
- * A page of found records. `next`: position up to which the search has read. null if the search has read to its end. A
- * page with few or no records is not the last page unless `next` is null.
+ * A page of found records. `next`: position up to which the search has read, or null if the search has read to its end.
+ * If `next` is not null, there may be more records, even if this page has few or none.
  */
 type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: RecordPosition | null }
 

@@ -21,8 +21,8 @@ export type RecordFilters = { readonly [Name in SearchedName]?: string } & {
   /** Principal of a gated record: the actor that created it, or the agent for which that actor acted. */
   readonly principal?: Uuid
   /**
-   * Matches if the agent is the actor, the agent for which the actor acts, or the performer. Used for keys that may
-   * only see records of their own agent.
+   * Finds records of which the agent is the actor, the agent for which the actor acts, or the performer. Used for keys
+   * that may only see records of their own agent.
    */
   readonly ownAgent?: Uuid
   readonly occurred?: TimeRange
@@ -40,19 +40,19 @@ export type TimeRange = { readonly fromMs: number | null; readonly beforeMs: num
 /** Binds a value and returns its placeholder. */
 export type Bind = (value: unknown, type: string) => string
 
-/** The SQL of a walk over records `r` of the ledger `q.ledger_id`. */
+/** The SQL of an index walk over records `r` of the ledger `q.ledger_id`. */
 export type Stream = {
-  /** SQL of the days `v.day`, and their number. The walk runs once for each day. */
+  /** SQL of the days `v.day`, and the number of these days. The index is read once for each day. */
   readonly days?: { readonly list: string; readonly count: number }
   /**
    * FROM clause with a WHERE condition. The index MUST skip the rows that the condition excludes, because Postgres does
    * not count such rows against the limit of candidates.
    */
   readonly from: string
-  /** Condition that excludes the candidates which another walk of the same filter also finds. */
+  /** Condition that excludes candidates which another index walk of the same filter also finds. */
   readonly exclusion?: string
   readonly seq: string
-  /** Whether the index that the walk should use sorts nulls first. */
+  /** Whether the index that this SQL should use sorts nulls first. */
   readonly nullsFirst: boolean
 }
 
@@ -62,7 +62,9 @@ type Filter<T> = {
    * because a join would change the order of the walk.
    */
   condition(value: T, bind: Bind): string
-  /** Returns walks that together find every matching record exactly once. Absent if no index serves the filter. */
+  /**
+   * Returns index walks that together find every matching record exactly once. Absent if no index serves the filter.
+   */
   readonly streams?: (value: T, bind: Bind) => readonly Stream[]
 }
 
@@ -123,10 +125,10 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
         return [...walksOfMaker(own), { ...walkGated(`x.performer_id = ${own}`), exclusion }]
       },
     },
-    // This filter has no walks here. Its walks are by day, and search-choice.ts must first find the days that exist.
+    // This filter has no `streams`. Its index is read by day, and search-choice.ts must first find the days that exist.
     occurred: { condition: (range, bind) => inRange('r.occurred_at', range, bind) },
-    // This filter has no walks. Times of recording are almost in chain order, so search-range.ts narrows every walk to
-    // a range of entries.
+    // This filter has no `streams`. Times of recording are almost in chain order, so search-range.ts limits every
+    // search to a range of entries.
     recorded: {
       condition: (range, bind) => `exists (select from tallystick.entries x
       where x.ledger_id = q.ledger_id and x.seq = r.first_seq and ${inRange('x.recorded_at', range, bind)}
@@ -151,7 +153,8 @@ const NOTARIZED = `not ${whereGated('true')}`
 const DAY = "date_trunc('day', r.occurred_at at time zone 'UTC')"
 
 /**
- * Returns one walk for all days. The days are passed as an array, because planning 31 separate walks would take 20 ms.
+ * Returns one index walk for all days. The days are passed as an array, because planning 31 separate queries would take
+ * 20 ms.
  */
 export function walkDays(days: readonly string[], bind: Bind): Stream {
   const list = `unnest(${bind(days, 'timestamp[]')}) v (day)`
@@ -214,14 +217,14 @@ function walkGated(condition: string): Stream {
 }
 
 /**
- * Returns a walk over records that ended in `state`. If `state` is a state of open records, the walk finds all open
- * records: no index contains a state that later steps still change.
+ * Returns an index walk over records that ended in `state`. Records that have not ended are in no index by state,
+ * because later steps change their state. So if `state` is a state of open records, the walk finds all open records.
  */
 function walkState(state: string, bind: Bind): Stream {
   return walkGated(`x.ended_as collate "C" = ${bind(OPEN_STATES.includes(state) ? '' : state, 'text')}`)
 }
 
-/** Returns walks over records that the agent made, or that were made on its behalf. */
+/** Returns index walks over records that the agent made, or that were made on its behalf. */
 function walksOfMaker(agent: string): Stream[] {
   const inItsName = { ...walkRecords(`r.on_behalf_of = ${agent}`), exclusion: `r.actor_id <> ${agent}` }
   return [walkActor(agent), inItsName]

@@ -6,7 +6,10 @@ import type { Searches, Sharing } from './searches.ts'
 
 /* SQL fragments that all search statements share. */
 
-/** Returns SQL of the days of a walk, and their number. A walk that is not by day gets a list with one value. */
+/**
+ * Returns SQL of the days of an index walk, and the number of these days. A walk that is not by day gets a list with
+ * one value.
+ */
 export function walksOf({ days }: Stream) {
   return days ?? { list: '(values (0)) v (day)', count: 1 }
 }
@@ -51,7 +54,7 @@ export function runShared<Row extends pg.QueryResultRow>(
   const types = ['uuid']
   const page = makeText((value, type) => {
     const isList = type.endsWith('[]')
-    // A value that is a list is sent as text, because unnest would flatten an array of arrays.
+    // A value that is a list is sent as one text, because unnest would flatten an array of arrays.
     values.push(isList ? listText(value as readonly (string | Buffer)[]) : value)
     types.push(isList ? 'text' : type)
     return isList ? `q.v${values.length}::${type}` : `q.v${values.length}`
@@ -67,11 +70,11 @@ function listText(list: readonly (string | Buffer)[]): string {
 }
 
 /**
- * Returns whether the statement of a search is prepared and shared.
+ * Returns whether the statement of a search is prepared, and whether it is shared.
  *
- * A search by at most one filter is prepared: such searches have few different texts, and planning takes longer than
- * everything else. If all its candidates match, the statement is also shared, because then no search delays the others
- * by more than one page.
+ * A search with at most one filter is prepared: there are few different texts of such searches, and planning takes
+ * longer than everything else. The statement is also shared if the index finds only matching records. In that case no
+ * search delays the others by more than one page.
  */
 function sharingOf(filters: RecordFilters): Sharing {
   const [first, second] = entriesOf(filters)

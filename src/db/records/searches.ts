@@ -71,8 +71,9 @@ export class Searches {
   }
 
   /**
-   * Reads the first of the given chunks, up to `bytesMax` bytes of content, but at least one chunk. The result has null
-   * for a chunk that does not exist. Most pages need a single chunk, and such pages share a statement.
+   * Reads chunks from the start of the list, until `bytesMax` bytes of content are reached. Always reads at least one
+   * chunk. The result has null for a chunk that does not exist. Most pages need a single chunk, and such pages share a
+   * statement.
    */
   async readChunks(
     ledgerId: Uuid,

@@ -17,8 +17,8 @@ import type { GatedRecordKey } from './gated-cases.ts'
 /* Finds completions that wait for the worker. The table waiting_completions contains only such completions. */
 
 /**
- * A job id that pg-boss never assigns. If a ledger is closed or has an open fault, its completions get this id, so that
- * polls skip them.
+ * A job id that pg-boss never assigns. If a ledger is closed or has an open fault, its completions get this id. Polls
+ * then skip these completions.
  */
 const PUT_ASIDE_JOB = '00000000-0000-0000-0000-000000000000'
 
@@ -123,9 +123,9 @@ export async function lockWaitingCompletions(
 }
 
 /**
- * SQL of two tables. `ledgers.until`: seq before which a ledger's completions are taken. `share.rows`: number of
- * completions taken from each ledger. For a blocked ledger `until` has no limit, because all its completions are put
- * aside.
+ * SQL of two tables. `ledgers.until`: only completions with a smaller seq are taken from the ledger. `share.rows`:
+ * number of completions taken from each ledger. For a blocked ledger `until` has no limit, because all its completions
+ * are put aside.
  */
 const WAITING_SHARES = `with ledgers as materialized (
     select l.ledger_id, l.is_blocked, case when l.is_blocked then 9223372036854775807 else l.verified_size end as until
@@ -213,9 +213,9 @@ export function putAsideCompletions(db: Db, names: readonly GatedRecordKey[]): P
  * Removes the job id from completions whose job is lost, and from completions that were put aside in ledgers that are
  * no longer blocked. Changes at most `limit` completions and returns their number.
  *
- * A job is lost if it was deleted, ended without handling its completion, or has run for longer than `jobMsMax`. A
- * completion keeps a job that has become a dead letter. If an operator retries that job, the retry is a new job whose
- * root is the old one. The completion then keeps the old job's id.
+ * A job is lost if it was deleted, ended without handling its completion, or has run for longer than `jobMsMax`. A dead
+ * letter is not lost, and its completion keeps the job id, because an operator may retry the job. The retry has a job
+ * id of its own, but the completion keeps the old id.
  */
 export async function releaseLostCompletions(
   db: Db,

@@ -16,10 +16,9 @@ type StartLog = {
  * Checks that the process can connect, that each connection is a Postgres session of its own, and that the schema fits
  * this code. Throws if a check fails. The error message says what to do.
  *
- * This check runs before all others, with the process's own login. The process has not read the deployment's keys yet,
- * so it does not know which of two master keys is in use. A connection opened now may therefore be unproven: the schema
- * may not have existed, or Postgres may know the other master key. After reading the keys, the caller MUST renew these
- * connections.
+ * This check runs before all others, with the process's own login. The process has not read the deployment's keys yet.
+ * So a connection opened now may lack a valid proof that this process knows the master key. After reading the keys, the
+ * caller MUST renew these connections.
  */
 export async function checkDatabase(
   database: Database,

@@ -26,8 +26,8 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
     [FUNCTIONS_VERSION, sha256],
   )
   const before = await describeFunctions(client)
-  // These settings are set back below, because the migrations of this transaction must not depend on whether a
-  // function has changed.
+  // Two settings are changed for the functions, and set back below. The migrations of this transaction must not depend
+  // on whether a function has changed.
   const { rows } = await client.query<{ path: string; check: string }>(
     `select current_setting('search_path') as path, current_setting('check_function_bodies') as check`,
   )

@@ -90,7 +90,10 @@ export async function migrate(options: {
   })
 }
 
-/** Takes a lock until the end of the transaction, for migrations and other exclusive work of the owner. */
+/**
+ * Takes a lock until the end of the transaction, for migrations and for other work that no other process may do at the
+ * same time.
+ */
 export async function lockMigrations(client: pg.ClientBase): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
 }
@@ -118,8 +121,8 @@ function parseServes(sql: string): number | null {
 }
 
 /**
- * Throws unless the schema is that of this code, or a newer schema that also works with this code. The error message
- * says what to do.
+ * Checks that this code works with the schema: it has the version of this code, or a newer version that this code also
+ * works with. Throws otherwise. The error message says what to do.
  *
  * A newer schema is normal during a rollout: processes of the previous version keep running, and may have to start
  * again.
@@ -230,7 +233,7 @@ async function readServes(db: Db): Promise<Map<number, number>> {
 }
 
 /**
- * Throws if the schema is newer and does not serve this code, or if a migration was edited after it was applied. In
+ * Throws if the schema is newer and does not work with this code, or if a migration was edited after it was applied. In
  * both cases this is the wrong version of the code.
  */
 async function refuseUnknown(db: Db, applied: Map<number, string>, known: Migration[]): Promise<void> {

@@ -7,8 +7,7 @@ import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../
 /* Queries of `tallystick preflight`. Any login may run them, and no query writes to a table. */
 
 /**
- * Opens a connection with session settings. The connections of the pools have session settings too, so a pooler treats
- * this connection as it treats them.
+ * Opens a connection with session settings, as servers and workers do. So a pooler treats this connection like theirs.
  */
 export function openPreflightClient(database: DatabaseOrUrl): Promise<pg.Client> {
   return openClient(database, {

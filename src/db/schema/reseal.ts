@@ -4,7 +4,10 @@ import type { listAuditCursors } from '../audit/audit-cursors.ts'
 import type { ArchiveKeyPosition, ArchiveKeyRow } from '../chain/archives.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 
-/* Lists all data that depends on the master key, and replaces it, in pages. Runs as the owner. */
+/*
+ * Lists all data that depends on the master key, and replaces it, in pages. All functions of this file need the login
+ * of the database's owner.
+ */
 
 type SealedServerKey = {
   readonly use: 'envelope' | 'note'
@@ -55,7 +58,7 @@ export async function listSealedWebhookSecrets(
   return rows
 }
 
-/** Returns the number of replaced secrets. */
+/** Replaces sealed secrets of webhooks. Returns the number of replaced secrets. */
 export async function replaceWebhookSecrets(
   client: pg.ClientBase,
   replaced: readonly Replaced<SealedWebhookSecret>[],
@@ -116,7 +119,7 @@ export async function listGrantedSecrets(
   }))
 }
 
-/** Returns the number of replaced MACs. */
+/** Replaces MACs of API keys. Returns the number of replaced MACs. */
 export async function replaceKeyMacs(
   client: pg.ClientBase,
   replaced: readonly Replaced<GrantedSecret>[],
@@ -138,8 +141,8 @@ export async function replaceKeyMacs(
 export type CursorRow = Awaited<ReturnType<typeof listAuditCursors>>[number]
 
 /**
- * Returns the number of replaced MACs. A cursor that has moved since it was read is skipped. The worker that moved the
- * cursor knows both keys.
+ * Replaces MACs of cursors. Returns the number of replaced MACs. A cursor that has moved since it was read is skipped.
+ * The worker that moved the cursor knows both keys.
  */
 export async function replaceCursorMacs(
   client: pg.ClientBase,

@@ -15,11 +15,11 @@ export type StartedRotation = {
 }
 
 /**
- * Creates a new envelope key. Runs as the owner. New ledgers use the new key, and the worker moves the other ledgers to
- * it.
+ * Creates a new envelope key. New ledgers use the new key, and the worker moves the other ledgers to it. Must be called
+ * with the login of the database's owner.
  *
- * `compromisedAt`: time since when the keys that sign now are compromised. Throws if an earlier rotation is unfinished,
- * unless `force` is set.
+ * `compromisedAt`: time from which on the current signing keys are marked as compromised. Throws if an earlier rotation
+ * is unfinished, unless `force` is set.
  */
 export async function startRotation(
   client: pg.ClientBase,

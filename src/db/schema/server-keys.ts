@@ -12,7 +12,7 @@ type ServerKeySecret = ServerKey & { readonly seed: Uint8Array }
 
 /**
  * Creates the deployment's first envelope key and note key if they are missing. Throws if existing keys are sealed
- * under another master key. Runs as the owner.
+ * under another master key. Must be called with the login of the database's owner.
  */
 export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterKey): Promise<void> {
   for (const use of ['envelope', 'note'] as const) {
@@ -27,7 +27,7 @@ export async function ensureServerKeys(client: pg.ClientBase, masterKey: MasterK
 
 /**
  * Creates a key. The key's activation time is later than that of all other keys for the same use, even if the clock was
- * set back. Runs as the owner.
+ * set back. Must be called with the login of the database's owner.
  */
 export async function insertServerKey(
   client: pg.ClientBase,
@@ -78,7 +78,7 @@ export async function listServerKeySecrets(
 
 /**
  * Returns the current note key, which signs checkpoints, with its opened secret. Throws if `masterKey` is not the
- * deployment's master key, because the note key is sealed under that one.
+ * deployment's master key.
  */
 export async function getNoteKeySecret(db: Db, masterKey: MasterKey): Promise<ServerKeySecret> {
   const keys = await listServerKeySecrets(db, masterKey, 'note')

@@ -9,9 +9,9 @@ import { DocumentKeys, documentPosition } from '../../signing/document-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 
 /**
- * Destroys the keys with which the archive encrypts the documents of these erasures. All erasures must be of one
- * ledger. Usually only one piece has a key for a document. A piece that a worker began before it was killed may have a
- * key for it too.
+ * Destroys the keys with which the archive encrypted the erased documents. All erasures must be of one ledger. Usually
+ * only one piece has a key for a document. If a worker was killed while it wrote a piece, that unfinished piece may
+ * have a second key for the document.
  *
  * Call this in the transaction that removes the documents, before they are removed. Calling it twice is harmless.
  */

@@ -48,7 +48,8 @@ export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
 type PieceTime = {
   readonly isOver: () => boolean
   /**
-   * Must be called when the piece was downloaded. The piece then gets at least RELEASE_PIECE_MS_MIN from this moment.
+   * Must be called when the piece has been downloaded. For at least RELEASE_PIECE_MS_MIN from then, `isOver` returns
+   * false unless the worker is stopping.
    */
   readonly fetched: () => void
 }
@@ -184,8 +185,8 @@ async function compareEnvelopes(
 }
 
 /**
- * Compares a chunk with the archive's copy. Throws unless both are equal, byte for byte, except for the metadata. The
- * metadata stay in Postgres.
+ * Compares a chunk with the archive's copy. Throws if a byte differs. The metadata are not compared, because they stay
+ * in Postgres.
  */
 async function compare(
   content: ArchiveContent,

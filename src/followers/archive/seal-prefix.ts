@@ -70,8 +70,8 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
   const store = deps.stores.of(formatId('led', ledgerId))
   try {
     const there = await readNewest(store, due)
-    // `there` is not null if a worker was killed after it wrote the checkpoint to the archive and before it stored the
-    // size in Postgres.
+    // `there` is the size of the archive's checkpoint. It is not null only after a worker was killed at one point: the
+    // checkpoint was in the archive already, and its size was not in Postgres yet.
     const bounds = { entries: ARCHIVE_SEAL_ENTRIES_MAX, records: ARCHIVE_SEAL_RECORDS_MAX }
     const size = there ?? (await findSealSize(pool, ledgerId, from, bounds))
     if (size === null) return null

@@ -18,8 +18,9 @@ export class ArchiveConflict extends Error {
 export type ObserveObject = (bytes: number) => void
 
 /**
- * Writes an object unless it exists. Then reads the object back and compares it. Throws ArchiveConflict if the existing
- * object has other content. Throws ArchiveStoreError if a written object has other content when it is read back.
+ * Writes an object if it does not exist yet. Then reads the object back and compares it. Throws ArchiveConflict if the
+ * existing object has other content. Throws ArchiveStoreError if a written object has other content when it is read
+ * back.
  */
 export async function writeObject(
   store: ArchiveStore,

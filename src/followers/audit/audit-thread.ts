@@ -37,9 +37,9 @@ const report = await verifyLedger(
   database(new Database(url, options, null, new RemoteContent(parentPort!, say)), ledger),
   {
     checkpoints,
-    // An audit reports old entries behind the newest checkpoint only as a notice. `checkpoints` contains the newest
-    // checkpoint ever signed, so no checkpoint was signed for these entries yet. If they were stored as a fault, no
-    // checkpoint would ever be signed for them.
+    // Old entries that come after the newest checkpoint are only a notice, not a fault. `checkpoints` contains the
+    // newest checkpoint ever signed, so no checkpoint was signed for these entries yet. If they were stored as a fault,
+    // no checkpoint would ever be signed for them.
     lateTail: 'noticed',
     threads: 1,
     onProgress({ entries, total }) {

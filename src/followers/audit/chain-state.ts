@@ -11,7 +11,7 @@ import type { CursorPosition } from '../../signing/cursor-mac.ts'
 type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
 
 /**
- * Checks an entry against the entry before it, and returns the cursor after it. The entry itself must be verified
+ * Checks an entry against the entry before it. Returns the cursor for the next entry. The entry itself must be verified
  * already. `agentKeys`: the keys that earlier entries registered; this function updates them. Throws ProofError.
  *
  * Only audits check what needs the whole ledger: that no envelope occurs twice, that actors exist, that keys are not

@@ -22,7 +22,7 @@ type Options = {
   /** The login of the database's owner. It can read every table. The check writes nothing. */
   readonly owner: DatabaseOrUrl
   readonly storedCheckpoints: StoredCheckpoints
-  /** null if the keys in the database are not to be checked. */
+  /** The master key of the deployment. null if the keys in the database are not to be checked. */
   readonly masterKey: MasterKey | null
 }
 
@@ -52,8 +52,8 @@ export async function* checkRestored({
     const note = await storedCheckpoints.findNote(ledger)
     const report = await verifyLedger(database(owner, ledger), {
       checkpoints: note === null ? [] : [note],
-      // If a checkpoint is stored, old entries behind it are only reported as a notice. The database may have been lost
-      // while no worker was running. In that case no checkpoint was signed for these entries.
+      // If a checkpoint is stored, old entries that come after it are only a notice, not a fault. The database may have
+      // been lost while no worker was running. In that case no checkpoint was signed for these entries.
       lateTail: note === null ? 'refused' : 'noticed',
     })
     yield { ledger, storedSize: storedSizes.get(ledger) ?? null, report }

@@ -42,8 +42,8 @@ export type FollowEntriesDeps = FaultDeps & {
   readonly cursorMac: CursorMac
   readonly verifier: EntryVerifier
   /**
-   * Receives the verified entries on which the next step of a gated record depends. So that step need not read and
-   * verify these entries again.
+   * Cache of verified entries. It gets the entries on which the next step of a gated record depends, so that they need
+   * not be read and verified again for that step.
    */
   readonly envelopeKeys: Pick<EnvelopeKeys, 'known'>
   /** Ledgers whose entries could not be read or verified, for a reason other than a fault. */
@@ -57,8 +57,8 @@ export type FollowEntriesDeps = FaultDeps & {
  * Verifies new entries, and the rows derived from them. Handles as many ledgers as the time of a round allows. Returns
  * true if the caller should call again at once.
  *
- * This finds, within seconds, an entry that an attacker appended with a stolen login of the API. A change before the
- * cursor is found by the next audit.
+ * This finds, within seconds, an entry that an attacker appended with a stolen database login of the server. If an
+ * older, already verified entry is changed, the next audit finds the change.
  */
 export async function followEntries(deps: FollowEntriesDeps): Promise<boolean> {
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND)
@@ -256,7 +256,7 @@ async function* verifiedSteps(
   }
 }
 
-/** Throws ProofError unless all entries were present and the chain head agrees with the last entry. */
+/** Throws ProofError if an entry is missing, or if the chain head differs from the last entry. */
 function verifyEnd(head: AuditedLedger, cursor: CursorPosition | null, end: number): void {
   const next = cursor?.nextSeq ?? 0
   if (next > end) throw contradiction(`chain_heads.size is ${head.size}, but ${next} entries were verified`)

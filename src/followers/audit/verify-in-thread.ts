@@ -9,7 +9,7 @@ export type AuditTask = {
   readonly url: string
   readonly options: DatabaseOptions
   readonly ledger: string
-  /** Notes that are stored outside the database. */
+  /** Checkpoints, as signed notes, that are stored outside the database. */
   readonly checkpoints: readonly string[]
 }
 

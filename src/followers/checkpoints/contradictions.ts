@@ -66,9 +66,9 @@ export async function listContradictions(
 }
 
 /**
- * Returns the newest stored note of a ledger if the ledger must extend it. Returns null if no note is stored. Also
- * returns null if the operator has acknowledged that the ledger does not extend the note. Such a note stays the newest
- * until the next checkpoint is published.
+ * Returns the newest note that is stored outside Postgres, if the ledger must extend it. Returns null if no note is
+ * stored, or if the operator has acknowledged that the ledger does not extend the note. Until the next checkpoint is
+ * stored, such a note is still the newest.
  */
 export async function findBindingNote(
   db: Db,
@@ -86,9 +86,9 @@ export async function findBindingNote(
 type SignedHead = { size: number; chain: string }
 
 /**
- * Returns true if the entry is a valid acknowledgement. A holder of the API's login can make the row and the entry, but
- * not the signature. The acknowledgement must name this checkpoint and this position, because an attacker could insert
- * an older acknowledgement again.
+ * Returns true if the entry is a valid acknowledgement. Somebody with the server's database login can forge the row and
+ * the entry, but not the signature. The acknowledgement must name this checkpoint and this position, because an
+ * attacker could insert an older acknowledgement again.
  */
 function acknowledges(
   { seq, entry, chainBefore }: NonNullable<ContradictionRow['restored']>,

@@ -19,9 +19,9 @@ import { nativeProviders } from '../../signing/native.ts'
 
 /*
  * Builds Merkle paths from stored tiles. Stored tiles are not trusted. An attacker whose login can write to their table
- * could make this server issue invalid proofs. A verifier would take them as tampering with the ledger. So each path is
- * first verified against the root of a signed checkpoint. If the verification fails, an error is thrown and logged as a
- * fault of the server.
+ * could make this server issue invalid proofs, and a verifier would report that the ledger was tampered with. So each
+ * path is first verified against the root of a signed checkpoint. If the verification fails, an error is thrown and
+ * logged as a fault of the server.
  */
 
 const { sha256 } = nativeProviders

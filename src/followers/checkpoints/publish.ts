@@ -64,9 +64,9 @@ export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
  * Grows the tree of a ledger by at most TREE_ENTRIES_PER_STEP entries. Publishes a checkpoint if the tree then contains
  * all entries. Returns true if there is more to do.
  *
- * The note is stored outside Postgres before anybody can see it. So if an older backup is restored, a published
- * checkpoint is not lost unnoticed. If the worker crashes before the note is also in Postgres, the note outside covers
- * only committed entries.
+ * The note is stored outside Postgres before anybody can see it. So if an older backup is restored, the missing entries
+ * are noticed. If the worker crashes before the note is also in Postgres, no harm is done: the note covers only
+ * committed entries.
  */
 async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boolean> {
   let published = false
@@ -142,8 +142,8 @@ async function checkStoredTree(
 }
 
 /**
- * Returns false if the ledger extends its stored checkpoint. Otherwise returns true if the operator has acknowledged
- * exactly this contradiction, and throws ContradictionError if not.
+ * Returns false if the ledger extends its stored checkpoint. If it does not, returns true if the operator has
+ * acknowledged this, and throws ContradictionError otherwise.
  */
 async function checkStored(
   storedCheckpoints: StoredCheckpoints,

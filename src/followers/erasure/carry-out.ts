@@ -35,7 +35,7 @@ import { verifyErasure } from './verify-erasure.ts'
 export type ErasureDeps = {
   readonly pool: pg.Pool
   readonly masterKey: MasterKey
-  /** Erasures that could not be carried out, because the entry does not order the erasure or for another reason. */
+  /** Erasures that could not be carried out, for example because the entry does not order the erasure. */
   readonly refusedErasures: RefusedItems
   /** Erasures that wait until the archive returns their documents. */
   readonly waitingErasures: RefusedItems
@@ -77,8 +77,8 @@ export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
 }
 
 /**
- * Groups erasures into calls. All erasures of a call are of one ledger and of few chunks, because the content of these
- * chunks is in memory during the call.
+ * Groups erasures for `carryOut`. All erasures of a group are of one ledger and of few chunks, because the content of
+ * these chunks is in memory at the same time.
  */
 function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
   const calls: PendingErasure[][] = []
@@ -101,9 +101,9 @@ function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
 }
 
 /**
- * Carries out one call. If an erasure is refused, or if the archive has lost its document, the call is split into
- * halves again and again until this erasure is found. If the archive is unreachable, the call is not split, because
- * each half would wait for the archive again.
+ * Carries out a group of erasures. If one of them is refused, or if the archive has lost its document, the group is
+ * split into halves again and again until this erasure is found. If the archive is unreachable, the group is not split,
+ * because each half would wait for the archive again.
  */
 async function carryOut(
   deps: ErasureDeps,

@@ -32,9 +32,11 @@ export type ExpireDeps = Clocks & {
  * Makes rounds that expire records of all ledgers, page by page. A record expires if its deadline has passed without a
  * delivery. Each round returns true if there are more pages.
  *
- * The database's clock decides which records are overdue. It decides again when the entry is appended. This machine's
- * clock has to agree. An expired record is no longer overdue. So another worker can continue the work of a killed
- * worker. If two workers expire the same record, only the first changes something.
+ * The database's clock decides which records are overdue, and decides again when the entry is appended. This machine's
+ * clock must show the same.
+ *
+ * An expired record is no longer overdue. So another worker can continue the work of a killed worker. If two workers
+ * expire the same record, only the first changes something.
  */
 export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
   let last: OverdueRecord | null = null
@@ -84,8 +86,8 @@ function isOverdue(deps: ExpireDeps, { deadline }: GatedCase): boolean {
 }
 
 /**
- * Signs the expiry. Throws ProofError unless this deadline is the one that was signed when the record was created, and
- * the record's entries agree with its row.
+ * Signs the expiry. Throws ProofError if the deadline is not the one that was signed when the record was created, or if
+ * the record's entries contradict its row.
  */
 async function signExpiry(deps: ExpireDeps, found: GatedCase): Promise<EntryRow> {
   const signed = await verifyCase(deps.envelopeKeys, found)

@@ -118,7 +118,7 @@ async function documentsOf(
 }
 
 /**
- * Returns the author of the erasures, which is the server. Throws ProofError unless each applied rule equals the signed
+ * Returns the author of the erasures, which is the server. Throws ProofError if an applied rule differs from the signed
  * rule.
  */
 async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly DueRecord[]) {
@@ -212,7 +212,7 @@ function isDecidedOtherwise(outcome: AppendOutcome): boolean {
 }
 
 /**
- * Throws ProofError unless each applied rule equals the rule in its signed entry. So nobody can erase documents by
+ * Throws ProofError if an applied rule differs from the rule in its signed entry. So nobody can erase documents by
  * changing the table of rules.
  */
 async function verifyRules(

@@ -22,9 +22,9 @@ export type SignedCase = ClaimedState & {
 }
 
 /**
- * Verifies a gated record. Throws ProofError unless the record was created in this ledger, and its newest signed entry
- * agrees with its columns. The owner of the database can write columns and rows, and the worker signs verdicts that
- * depend on them.
+ * Verifies a gated record. Throws ProofError if the record was created in another ledger, or if its columns differ from
+ * its newest signed entry. The check is needed because the owner of the database can write columns and rows, and the
+ * worker signs verdicts that depend on them.
  */
 export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCase> {
   const ledger = formatId('led', found.ledgerId)

@@ -38,8 +38,8 @@ export type SignedCompletion = SignedCase & {
 export type JudgedDocuments = { readonly payload: JsonValue | null; readonly evidence: JsonValue | null }
 
 /**
- * Verifies a completion. Throws ProofError unless the signed entries show that the record waits for the worker. These
- * are the entries of its creation, of its completion and, if it exists, of its verification.
+ * Verifies a completion. The signed entries of its creation, of its completion and, if it exists, of its verification
+ * must show that the record waits for the worker. Throws ProofError otherwise.
  */
 export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCompletion> {
   const signed = await verifyCase(keys, found)
@@ -65,8 +65,8 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
 }
 
 /**
- * Returns the completion that was verified by the record's newest entry. Throws ProofError unless the completion is the
- * entry before the newest.
+ * Returns the completion that was verified by the record's newest entry. The completion must be the entry before the
+ * newest. Throws ProofError otherwise.
  */
 async function verifySubmitted(
   keys: EnvelopeKeys,
@@ -93,8 +93,8 @@ function readTerms(predicate: JsonObject): SignedTerms {
 }
 
 /**
- * Reads payload and evidence. Throws ProofError unless each document has the signed digest, or was erased by a signed
- * entry.
+ * Reads payload and evidence. Each document must have the signed digest, or a signed entry must have erased it. Throws
+ * ProofError otherwise.
  */
 export async function readDocuments(
   { pool, envelopeKeys }: { readonly pool: pg.Pool; readonly envelopeKeys: EnvelopeKeys },
@@ -149,8 +149,8 @@ function parseDocument({ document, sha256 }: SignedDocument, { salt, content }: 
 }
 
 /**
- * Throws ProofError unless a signed entry erased the document. Without this check, a forged row in the table of
- * erasures would make the completion fail.
+ * Throws ProofError if no signed entry erased the document. Without this check, a forged row in the table of erasures
+ * would make the completion fail.
  */
 async function verifyErased(
   pool: pg.Pool,

@@ -26,7 +26,8 @@ type VerifyWaitingDeps = EnqueueCompletionsDeps & VerifyCompletionsDeps
  * and four of the five commits of each batch.
  *
  * The first round makes jobs for all completions that wait when the worker starts. One of these completions may have
- * crashed the worker before, and a job has a limited number of retries.
+ * crashed the worker before. With a job, it can do so only a limited number of times, because a job has limited
+ * retries.
  */
 export function makeVerificationRound(deps: VerifyWaitingDeps): () => Promise<boolean> {
   let isFirst = true
@@ -59,7 +60,7 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
   return more
 }
 
-/** Returns true if a ledger may have more completions, because as many were taken as its share allows. */
+/** Returns true if the completions taken from some ledger fill its share. The ledger may then have more completions. */
 function hasFullShare(waiting: readonly GatedRecordKey[]): boolean {
   const counts = new Map<string, number>()
   for (const { ledgerId } of waiting) counts.set(ledgerId, (counts.get(ledgerId) ?? 0) + 1)

@@ -59,8 +59,8 @@ export class WitnessError extends Error {
 
 /**
  * Sends the newest checkpoint of a ledger to a witness, and stores the cosignature. Returns false if the witness has
- * already cosigned it, or if there is no checkpoint. Throws WitnessError. Only a valid signature over exactly this
- * checkpoint is trusted. Everything else in the answer is ignored.
+ * already cosigned that checkpoint, or if there is no checkpoint. Throws WitnessError. Only a valid signature over
+ * exactly this checkpoint is trusted. Everything else in the answer is ignored.
  */
 export async function sendCheckpoint(
   { pool, log }: SendDeps,

@@ -11,8 +11,8 @@ export function prefersEventStream(accept: string | undefined): boolean {
 }
 
 /**
- * Returns true if an Accept header names JSON. For routes whose default is another form, which is also sent for a
- * wildcard.
+ * Returns true if an Accept header names JSON. Used by routes whose default form is not JSON. For a wildcard they send
+ * the default form.
  */
 export function asksForJson(accept: string | undefined): boolean {
   const qualities = new Map((accept ?? '').split(',').map(parseRange))

@@ -29,7 +29,7 @@ export class OtlpBody extends ValidatedBody {
 
   /**
    * Cost for rate limits, as a number of requests. The cost is that of a batch with the same number of records or
-   * bytes. The bytes of the body count, or the bytes of the records built from it if these are more.
+   * bytes. The number of bytes is that of the body, or that of the records built from the body if it is larger.
    */
   get cost(): number {
     const { batches, bytes } = this.read

@@ -51,8 +51,8 @@ export class Connections {
     const newest = this.#newest.get(socket)
     if (newest === undefined) close(socket, render)
     else if (newest.req.complete) whenIt(newest, 'close', () => close(socket, render))
-    // The error is in the body of the newest request. This request already has its answer. If the request only reads,
-    // it will get an answer, because it needs no body.
+    // The error is in the body of the newest request. This request already has its answer, or will get it because a
+    // read needs no body. So the refusal is not sent.
     else if (newest.headersSent || kindOf(newest.req.method) === 'reads')
       whenIt(newest, 'close', () => close(socket, null))
     // The newest request waits for its body, which will never be complete. Nothing was done for this request. So the

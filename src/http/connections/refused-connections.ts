@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { parseWholeRequest, type WholeRequest } from './whole-request.ts'
 
 /**
- * Decision about a request. `refusal`: bytes of the answer, ASCII only. null if Node is to process the request; `meet`
- * then returns `taken` for this request.
+ * Decision about a request. `refusal`: bytes of the answer that refuses the request, ASCII only. null if Node is to
+ * process the request. In that case `meet` returns `taken` for the request.
  */
 type Decision<Taken> = { readonly refusal: string | null; readonly taken: Taken | null }
 type Decide<Taken> = (request: WholeRequest, socket: Socket) => Decision<Taken>

@@ -6,14 +6,16 @@ import { kindOf, ownerOf } from './owner.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** null until `reservationOf` is called. Code MUST read it through `reservationOf`. */
+    /**
+     * The reserved resources of the request. null until `reservationOf` is called. Code MUST read it through
+     * `reservationOf`.
+     */
     reservation: Reservation | null
   }
 }
 
 /**
- * Returns the reserved resources of the request. MUST NOT be called before the request is authenticated, unless the
- * request is refused.
+ * Returns the reserved resources of the request. MUST be called only for a request that is authenticated or refused.
  */
 export function reservationOf(request: FastifyRequest, reply: FastifyReply): Reservation {
   request.reservation ??= new Reservation(request, reply)

@@ -33,7 +33,9 @@ export class UnreadConnections {
   #refused: Refused[] = []
   /** Unread connections, in the order in which they will be read again. */
   readonly #unread: Unread[] = []
-  /** Time from which the rate `perSecond` allows the next refusal, counted from all refusals so far. */
+  /**
+   * Time up to which the refusals so far have used up the rate `perSecond`. Each refusal adds 1/`perSecond` seconds.
+   */
   #paidAtMs = 0
 
   /** `isPausedElsewhere`: returns whether other code has paused the connection and will resume it. */

@@ -132,7 +132,7 @@ function capitalize(word: string): string {
   return word[0]!.toUpperCase() + word.slice(1)
 }
 
-/** Returns a list of alternatives. A request must satisfy only one of them. */
+/** Returns the ways in which a request can authenticate, as alternatives. A request must satisfy only one of them. */
 function securityOf(access: Exclude<Operation['access'], 'public'>): Json[] {
   if (access === 'operator') return [{ operatorKey: [] }]
   const keys = [access.scope, access.own ?? []].flat().map((scope) => ({ apiKey: [scope] }))
@@ -257,7 +257,10 @@ function describeProblems(operation: Operation, schemas: SchemaComponents): Json
 
 const PROTOBUF = { type: 'string', format: 'binary', description: 'the same in protobuf' }
 
-/** The default form of problems, for operations in SCRAPI's form. Clients that ask for JSON get the other form. */
+/**
+ * Schema of a problem in CBOR, which is the default for SCRAPI's operations. Clients that ask for JSON get a problem
+ * document in JSON.
+ */
 const CONCISE_PROBLEM = { type: 'string', description: 'RFC 9290' }
 
 function problemOf(codes: readonly ErrorCode[], schemas: SchemaComponents): Json {

@@ -14,16 +14,16 @@ declare module 'fastify' {
 }
 
 /**
- * Answers, with a problem document, requests that Node would answer itself without one. `useMalformed` handles requests
- * that Node's parser rejects. `refuseMalformedHeaders` handles requests that Node would refuse without a reason, or
- * would wrongly accept.
+ * Sends problem documents for requests that Node would otherwise answer itself. `useMalformed` handles requests that
+ * Node's parser rejects. `refuseMalformedHeaders` handles requests that Node would refuse without a reason, or would
+ * wrongly accept.
  */
 export function useMalformed(app: FastifyInstance): void {
   app.decorate('connections', new Connections())
   // Keeps the connection open after a client has closed its sending side, because the client can still read (RFC 9112
   // §9.6).
   Object.assign(app.server, { httpAllowHalfOpen: true })
-  // 0 means no limit of headers. With a limit, Node silently drops the headers after it, for example an
+  // 0 means that the number of headers has no limit. With a limit, Node silently drops further headers, for example an
   // Idempotency-Key. The bytes of all headers are limited anyway.
   app.server.maxHeadersCount = 0
   app.server.on('connect', (_request, socket: Socket) => {

@@ -47,7 +47,7 @@ export function useMeasurement(app: FastifyInstance, { metrics }: { metrics: Met
     if (request.is404) observeElsewhere(request, reply, done)
     else done()
   })
-  // Fastify does not report a client that disconnects before it gets its answer. So this listens to the response
+  // Fastify does not report a client that disconnects before it gets its answer. So this code listens to the response
   // itself.
   const onClose = function (this: ServerResponse) {
     if (!this.writableFinished) http.aborted++

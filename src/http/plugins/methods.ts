@@ -5,7 +5,7 @@ import { EVENT_STREAM } from '../answers/accept.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** True if no route accepts the request's method and the address answers problems in CBOR. */
+    /** True if no route accepts the request's method, and other routes of the same address answer problems in CBOR. */
     hasConciseProblems: boolean
   }
   interface FastifyContextConfig {

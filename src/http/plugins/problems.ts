@@ -61,7 +61,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   )
 }
 
-/** Means that the request is at fault, although statuses 5xx usually mean that the server is at fault. */
+/** 501 means that the request is at fault. Other statuses from 500 on mean that the server is at fault. */
 const NOT_IMPLEMENTED = 501
 
 /**
@@ -103,7 +103,7 @@ export const CONCISE_PROBLEM_TYPE = 'application/concise-problem-details+cbor'
 
 /**
  * Renders a problem in the form of RFC 9290, which SCRAPI requires. The labels are -1 for the title, -2 for the detail
- * and -4 for the status. The members that only we define are under a URL of ours.
+ * and -4 for the status. Tallystick's own members are in a map, whose label is a URL of the project.
  */
 function renderConciseProblem(error: ApiError, requestId: string): Uint8Array {
   const [status, title] = ERROR_CODES[error.code]
@@ -138,7 +138,7 @@ const FASTIFY_CODES: Record<string, ErrorCode> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'bad_json',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'bad_request',
   FST_ERR_BAD_URL: 'bad_request',
-  FST_ERR_MAX_PARAM_LENGTH: 'not_found', // A longer id would be longer than any valid id.
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found', // a parameter of this length is longer than any valid id
 }
 
 /**

@@ -42,7 +42,7 @@ export function useRateLimits(app: FastifyInstance): void {
     const limited = limitedOf(request)
     if (limited === null) return done()
     const charge = limits.charge(limited)
-    // Answers to readers of a public ledger do not have these headers, because caches pass the answers on to other
+    // Answers to readers of a public ledger have no rate limit headers, because caches pass the answers on to other
     // readers.
     if (request.publicLedger === null) {
       reply.header('ratelimit-policy', limited.map(formatPolicy).join(', '))

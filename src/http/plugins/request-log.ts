@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
  */
 export function useRequestLog(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    // Fastify does not call onResponse if the client disconnects first. So this listens to the response itself.
+    // Fastify does not call onResponse if the client disconnects first. So this code listens to the response itself.
     reply.raw.on('close', () => logRequest(request, reply))
     done()
   })

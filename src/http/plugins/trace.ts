@@ -59,7 +59,7 @@ function begin(tracing: Tracing, request: FastifyRequest, reply: FastifyReply): 
   })
   if (span === null) return
   request.span = span
-  // Fastify does not report a client that disconnects before it gets its answer. So this listens to the response
+  // Fastify does not report a client that disconnects before it gets its answer. So this code listens to the response
   // itself.
   reply.raw.once('close', () => end(request, reply, 'aborted'))
 }

@@ -21,7 +21,7 @@ const ANSWERS = {
   problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
 } as const
 
-/** Configuration of routes that answer a proof of an entry, as JSON or as a receipt. */
+/** Configuration of routes that answer with a proof of an entry, as JSON or as a receipt. */
 export const PROVED_ENTRY = { ...ANSWERS, access: { scope: 'audit:read' } } as const
 export const PROVED_RECORD = {
   ...ANSWERS,

@@ -86,7 +86,10 @@ export class ReplicaConnections {
     return read
   }
 
-  /** Opens one connection for all these requests. An error of one request does not affect the other requests. */
+  /**
+   * Opens one connection for several requests, one for each item of `wanted`. An error of one request does not affect
+   * the other requests.
+   */
   async #open(pool: ReplicaPool, wanted: readonly RequiredSize[]): Promise<(ReplicaRead | Error)[]> {
     const reserved = await this.#reserve(pool, new Set(wanted.map(({ ledgerId }) => ledgerId)))
     const { ledgers } = reserved
@@ -192,7 +195,7 @@ class Lease {
     )
   }
 
-  /** MUST be called once for each reader. */
+  /** Ends the use of the connection by one reader. MUST be called once for each reader. */
   leave(error?: Error): void {
     // `#query` has already stored the errors of statements. Other errors concern only one reader.
     if (error && isDiverged(error)) this.#error ??= error

@@ -221,7 +221,7 @@ function positionOf(list: ListTag, query: { readonly cursor?: string | undefined
   return cursor && { seq: cursor[0], index: cursor[1] }
 }
 
-/** Returns the cursor as JSON text. */
+/** Returns the next page's cursor as JSON text. Returns `null` as text if there is no next page. */
 function cursorOf(list: ListTag, next: RecordPosition | null): string {
   return next === null ? 'null' : `"${formatCursor(list, [next.seq, next.index])}"`
 }

@@ -53,13 +53,16 @@ const ofStep = {
   occurredAt: time.optional(),
   envelope: ownEnvelope.optional(),
 }
-/** If the request has no envelope, the server makes the salt. */
+/** Salt of the document. Optional, because the server makes the salt if the request has no envelope. */
 const salted = { salt: salt.optional() }
 
 export const shareBody = z
   .strictObject({ share, onBehalfOf: ofStep.onBehalfOf })
   .meta({ examples: [{ share: [{ peer: 'peer_01jegv5gyme05800000000000a', documents: 'whole' }] }] })
-/** `peer` is needed for a record of another ledger, because two peers may each have sent a record with the same id. */
+/**
+ * Members of a step that can be offered. `peer` is needed for a record of another ledger, because two peers may each
+ * have sent a record with the same id.
+ */
 const ofOffer = { peer: sentBy.optional(), ...ofStep }
 export const activateBody = z.strictObject(ofOffer)
 export const completionBody = z

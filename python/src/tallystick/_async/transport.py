@@ -192,7 +192,8 @@ class AsyncTransport:
             except Exception as error:
                 doubt.note(error)
                 ending = doubt.ending(error, request.asked.idempotency_key)
-                # Errors of other classes come from the caller's `api_key` function.
+                # An error of another class comes from the caller's `api_key` function, and is not
+                # retried.
                 if not isinstance(ending, TallystickError) or not isinstance(error, TallystickError) or request.is_final(error):
                     raise ending from ending.__cause__
                 await sleep(retries.delay_before(ending))

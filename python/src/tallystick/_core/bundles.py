@@ -1,4 +1,6 @@
-"""Selects the entries of a bundle, and makes its lines (docs/formats/bundles.md). The resource does the requests."""
+"""Selects the entries of a bundle, and makes its lines (docs/formats/bundles.md).
+`_async/resources/bundles.py` sends the requests.
+"""
 
 from __future__ import annotations
 
@@ -250,7 +252,9 @@ class Tree:
 
 
 def is_of_server(entry: EntryLine) -> bool:
-    """Whether the server signed the entry. Only the proof of such an entry names the ledger's key."""
+    """Whether the server signed the entry. An entry's proof names the ledger's key only if the server
+    signed the entry.
+    """
     return entry.signer is None and entry.kind != 'statement'
 
 

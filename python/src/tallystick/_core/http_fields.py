@@ -64,8 +64,8 @@ def http_date_of(text: str, now: float) -> float | None:
 
 
 def _wait_of(text: str, now: float) -> float | None:
-    # Returns the wait of one value. Accepts fractions of seconds too. RFC 9110 does not allow
-    # fractions, but some servers send them.
+    # Returns the seconds to wait by one value of Retry-After. Accepts fractions of seconds too. RFC
+    # 9110 does not allow fractions, but some servers send them.
     number = _SECONDS.fullmatch(text)
     if number is not None:
         return RETRY_AFTER_SECONDS_MAX if len(number[1].lstrip('0')) > _SECONDS_DIGITS_MAX else float(text)

@@ -54,8 +54,8 @@ def accountable(
     session: str | None = None,
     agent: str | None = None,
 ) -> Any:
-    """Records each call of a function: an action before the call, and an outcome when the result has
-    ended. Exceptions pass through.
+    """Records each call of a function: an action before the call, and an outcome when the call's
+    result has ended. Exceptions pass through.
 
         @accountable
         def search(query: str) -> list[str]: ...
@@ -63,10 +63,11 @@ def accountable(
         @accountable(content=True, fail_closed=True)
         async def pay(order: str, cents: int) -> Receipt: ...
 
-    Accepts any callable, and the objects of `staticmethod` and `classmethod`. If the result ends
-    later (a coroutine, a task, a future, a generator, an iterator), the action ends when the result
-    ends: `follow` lists the results that are replaced. Actions that begin inside become children of
-    the action, including actions that adapters of frameworks record.
+    Accepts any callable, and the objects of `staticmethod` and `classmethod`. Some results end
+    later than the call: a coroutine, a task, a future, a generator, an iterator. The action then
+    ends when the result ends; `follow` lists the results that are replaced. Actions that begin
+    during the call become children of its action, including actions that adapters of frameworks
+    record.
 
     - `actions`: by default `default_actions()`.
     - `name`: name of the action; by default the name of the function.

@@ -64,8 +64,9 @@ class Recorder(Protocol):
 class Action:
     """An action that has begun, made by `Actions.begin`.
 
-    An open action ends as `unknown` when its root ends (unless it waits for its record), when its `Actions` are closed, or
-    when it is garbage collected. A child process of `fork` cannot end an action of its parent process.
+    An open action ends as `unknown` when the root action above it ends, when its `Actions` are
+    closed, or when it is garbage collected. The end of the root does not end an action that still
+    waits for its record. A child process of `fork` cannot end an action of its parent process.
     """
 
     def __init__(
@@ -100,8 +101,8 @@ class Action:
         return self.traceparent[3:35]
 
     def wait_permitted(self) -> None:
-        """Waits until the deed may begin: with `held` until the ledger has the record, otherwise not
-        at all.
+        """Waits until the deed may begin. If the action was begun as `held`, the deed may begin when
+        the ledger has the record. Otherwise returns at once.
 
         If the ledger does not have the record in time, records the outcome `denied` and raises
         NotRecordedError.
@@ -142,8 +143,8 @@ class Action:
     ) -> None:
         """Records how the action ended. Only the first call counts. Never raises.
 
-        The end of a root ends its open actions as `unknown`, except those that wait for their
-        record.
+        The end of a root action also ends the open actions below it as `unknown`, except actions
+        that wait for their record.
 
         - `status`: by default `ok`, or `status_of(error)` if there is an error.
         - `error`: the record contains the digest of its text or, with `content`, the text.

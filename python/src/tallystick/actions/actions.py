@@ -101,8 +101,8 @@ class Actions:
 
     @property
     def told_first(self) -> Told:
-        """The value of `told` for an action whose deed can wait: 'held' with `fail_closed`, otherwise
-        'before'.
+        """Value of `told` to pass for an action whose deed can wait for the record: 'held' with
+        `fail_closed`, otherwise 'before'.
         """
         return 'held' if self.fail_closed else 'before'
 
@@ -154,8 +154,8 @@ class Actions:
         return action
 
     def _begin(self, call: Call, told: Told, content: bool | None) -> 'tuple[Action, Future[None] | None]':
-        """Returns the action, and a future that resolves when another thread has written its record.
-        The future is None if the record is already written.
+        """Returns the action, and a future that resolves when another thread has written the action's
+        record. The future is None if the record is already written.
         """
         keep = self.content if content is None else content
         parent = call.parent and _ancestor_with_room(call.parent)
@@ -240,8 +240,8 @@ class Actions:
         self._end_open(action.open, but_waiting=True)
 
     def _end_open(self, actions: dict[int, 'weakref.ref[Action]'], *, but_waiting: bool = False) -> None:
-        # Ends these actions as `unknown`. Iterates over a copy (`copy` is atomic), because other threads change the
-        # dict.
+        # Ends the given actions as `unknown`. Iterates over a copy (`copy` is atomic), because
+        # other threads change the dict.
         for found in actions.copy().values():
             action = found()
             if action is not None and not (but_waiting and action.is_waiting):

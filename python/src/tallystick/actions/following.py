@@ -33,7 +33,8 @@ def current(action: Action) -> Generator[None]:
 
 @contextmanager
 def within(action: Action) -> Generator[None]:
-    """Like `current`. An exception inside also ends the action, and passes through."""
+    """Like `current`. An exception inside the `with` block also ends the action, and passes through.
+    """
     with current(action):
         try:
             yield
@@ -49,10 +50,11 @@ def follow(action: Action, result: T) -> T:
     - Tasks and futures are returned unchanged.
     - A coroutine, a generator and an async generator are replaced by one of the same kind.
     - Any other awaitable or iterator is replaced by an object with the same attributes.
-    - A manager of `contextlib` gets another generator.
+    - A context manager made by `contextlib` is returned itself, with its generator replaced.
 
-    If the result is never read to its end, the action ends as `unknown`. If the result continues and cannot be followed (a
-    process, a thread, a result of a pool), the action ends as `unknown` at once.
+    If the result is never read to its end, the action ends as `unknown`. If the result continues
+    and its end cannot be observed (a process, a thread, a result of a pool), the action ends as
+    `unknown` at once.
     """
     found: Any = result
     if isinstance(found, (asyncio.Future, Future)):
@@ -98,7 +100,7 @@ def _goes_on(kind: type) -> bool:
         return False
     is_under_way = any(all(callable(getattr(kind, name, None)) for name in names) for names in _UNDER_WAY)
     # A class whose `__iter__` is a generator function may make its items only while they are read.
-    # If the class has one of these members, it already has all its items.
+    # But a class with a member of `_WHOLE` already has all its items.
     made_later = inspect.isgeneratorfunction(getattr(kind, '__iter__', None)) and not any(hasattr(kind, name) for name in _WHOLE)
     return is_under_way or made_later
 
@@ -136,7 +138,8 @@ async def _coroutine(action: Action, inner: Awaitable[Any]) -> Any:
 def _generator(action: Action, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
     """Delegates like `yield from` (PEP 380).
 
-    The action is current only during a step, because a generator runs in the context of its reader.
+    The action is the current action only while the generator runs. Between two items the
+    generator's reader runs in the same context.
     """
     step: Callable[[Any], Any] = inner.send
     given: Any = None
@@ -190,9 +193,10 @@ async def _async_generator(action: Action, inner: AsyncGenerator[Any, Any]) -> A
 
 
 class _Like:
-    """Replaces an awaitable or an iterator of another class, and ends its action.
+    """Replaces an awaitable or an iterator that is neither a coroutine nor a generator. Ends the
+    action when the replaced object ends.
 
-    `_class_like` adds the special methods of that class.
+    `_class_like` adds the special methods of the replaced object's class.
     """
 
     __slots__ = ('__weakref__', '_tallystick_action', '_tallystick_driver', '_tallystick_inner')

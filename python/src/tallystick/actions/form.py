@@ -1,4 +1,4 @@
-"""Writes the form of a value. The digest of the value is the hash of the form's bytes
+"""Writes a value as text, its form. The value's digest is the hash of the form's bytes
 (docs/formats/content-digests.md).
 
 The SDK for TypeScript writes the same bytes. Both are tested with
@@ -150,8 +150,8 @@ class _Writer:
     def _integer(self, value: int) -> str:
         if -_EXACT_MAX <= value <= _EXACT_MAX:
             return self._spend(str(value))
-        # Such integers are refused before their digits are made, because making so many digits is
-        # slow.
+        # Integers that are too long are refused before their digits are made, because making so
+        # many digits is slow.
         if value.bit_length() > 4 * INTEGER_DIGITS_MAX:
             raise _UnwritableError('too-large')
         if _is_double(value):
@@ -295,8 +295,8 @@ _PATHS: dict[type, str] = {PurePosixPath: 'posix', PosixPath: 'posix', PureWindo
 
 
 def _numpy_scalar(value: Any) -> bool | int | float | None:
-    """Returns the number or boolean that equals a scalar of NumPy. Returns None if the value is not
-    such a scalar.
+    """Returns the number or boolean that equals a scalar of NumPy. Returns None if the value is not a
+    scalar of NumPy.
     """
     if issubclass(type(value), Integral):
         return int(value)
@@ -324,7 +324,9 @@ def _members_of(value: Any) -> dict[str, Any] | None:
 
 
 def _own(value: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Returns the values of these fields. Raises `no-form` if the object has other attributes, except cached properties."""
+    """Returns the values of the fields `names`. Raises `no-form` if the object has other attributes,
+    except cached properties.
+    """
     found = {name: getattr(value, name) for name in names}
     if any(name not in found for name in _attributes(value)):
         raise _UnwritableError('no-form')
@@ -349,7 +351,9 @@ def _mangled(kind: type, name: str) -> str:
 
 
 def hides_attributes(value: Any) -> bool:
-    """Whether a value of a subclass of a built-in class has attributes that its form leaves out. False for members of an Enum."""
+    """Whether a value has attributes that its form leaves out. An object of a subclass of `str`, for
+    example, may have them. False for members of an Enum.
+    """
     kind = type(value)
     if kind in _BUILT_IN or issubclass(kind, Enum):
         return False
@@ -359,6 +363,8 @@ def hides_attributes(value: Any) -> bool:
 
 
 def _reads_itself(kind: type) -> bool:
-    """Whether a collection overrides how its members are read. It may then hide members, such as a dict with duplicate names."""
+    """Whether a collection overrides how its members are read. Such a collection may hide members, for
+    example a dict that stores several values under one name.
+    """
     base = next((each for each in _COLLECTIONS if issubclass(kind, each)), None)
     return base is not None and any(getattr(kind, name, None) is not getattr(base, name, None) for name in _READERS)

@@ -47,10 +47,12 @@ class HookRecord(NamedTuple):
 
 
 def tallystick_hooks(actions: Actions | None = None) -> dict[str, list[HookMatcher]]:
-    """Records what an agent of the Claude Agent SDK does: tool calls with their outcomes, subagents, permission requests.
+    """Records what an agent of the Claude Agent SDK does: tool calls with their outcomes, subagents,
+    permission requests.
 
-    `actions`: writes the records; their settings of content, framework and `fail_closed` apply. With `fail_closed`, a tool is
-    called only when the ledger has the record, and denied otherwise. A hook never raises.
+    `actions`: the `Actions` object that writes the records; its options `content`, `framework` and
+    `fail_closed` apply. With `fail_closed`, a tool is called only when the ledger has the record,
+    and denied otherwise. A hook never raises.
     """
     writer = actions or Actions(framework=FRAMEWORK)
     hook = hook_of(writer)
@@ -232,7 +234,7 @@ class _Events:
         return HookRecord(kind, payload, _given(options), is_before=is_before)
 
     def _content(self, name: Any, members: Sequence[str], besides: str = '') -> dict[str, Any]:
-        """Returns the content of the first of these members that the event has."""
+        """Returns the payload members for the first of `members` that the event has."""
         for member in members:
             if member in self._event:
                 return content_of(name, self._event[member], keep=self._keep, besides=besides)

@@ -181,7 +181,7 @@ _recorded: ContextVar[Action | None] = ContextVar('tallystick_recorded', default
 
 @contextmanager
 def _telling(action: Action, *, is_tool: bool = False) -> Generator[None]:
-    """Ends an action if an exception is raised inside."""
+    """Ends the action if an exception is raised inside the `with` block."""
     if is_tool:
         _graphs.watch(action)
     before = _recorded.set(action)
@@ -206,8 +206,8 @@ def _deny(action: Action, *, result: Any = MISSING, error: BaseException | None 
 
 
 class _Graphs(BaseCallbackHandler):
-    """Observes how graphs end. A middleware has no hook for this, because a limit or another
-    middleware raises outside of its hooks.
+    """Observes how graphs end. The hooks of a middleware do not show every end, because a limit or
+    another middleware may raise while no hook of this middleware runs.
     """
 
     run_inline = True
@@ -223,22 +223,24 @@ class _Graphs(BaseCallbackHandler):
         """Actions of tool calls whose tool has not begun yet."""
 
     def attach(self, run: _Run) -> None:
-        """Attaches `run` to the graph run whose node calls this."""
+        """Attaches `run` to the graph run whose node calls this method."""
         with suppress(RuntimeError, KeyError, AttributeError):
             node: Any = get_config()['callbacks'].parent_run_id  # type: ignore[union-attr]
             self._runs.add(self._parents.find(node) or node, run)
 
     def watch(self, action: Action) -> None:
-        """Registers the action of a tool call in a node of a graph.
+        """Registers the action of a tool call, so that `was_called` can return False until the tool
+        begins.
 
-        If the node is unknown, LangChain does not call this handler there. The tool then counts as called.
+        If the graph's node is unknown, LangChain does not call this handler for the tool. Then the
+        action is not registered, and `was_called` returns True.
         """
         with suppress(RuntimeError, KeyError, AttributeError):
             if self._parents.find(get_config()['callbacks'].parent_run_id) is not None:  # type: ignore[union-attr]
                 self._waiting.add(action.handle, action)
 
     def was_called(self, action: Action) -> bool:
-        """Whether the tool, or a runnable in its place, has begun."""
+        """Whether the action's tool, or a runnable in the tool's place, has begun."""
         return self._waiting.take(action.handle) is None
 
     def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
@@ -254,8 +256,8 @@ class _Graphs(BaseCallbackHandler):
         self._begun()
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        """Does not end the agent's run. Either `after_agent` has ended it, or it continues after a
-        person answers.
+        """Does not end the agent's run. Either `after_agent` has ended the run, or the run continues
+        after a person answers.
         """
         self._parents.take(run_id)
         self._runs.take(run_id)
@@ -292,8 +294,8 @@ class TallystickCallbackHandler(BaseCallbackHandler):
     def __init__(self, actions: Actions | None = None) -> None:
         self.actions = actions or Actions()
         self.raise_error = self.actions.fail_closed
-        # A handler that runs inline would block the event loop while it waits. Otherwise the
-        # library runs the handler in a thread and awaits it.
+        # A handler that runs inline would block the event loop while it waits. If `run_inline` is
+        # False, LangChain runs the handler in a thread and awaits it.
         self.run_inline = not self.actions.may_wait
         self._runs: Runs[_Part] = Runs()
         self._left_out: weakref.WeakSet[Action] = weakref.WeakSet()
@@ -304,7 +306,7 @@ class TallystickCallbackHandler(BaseCallbackHandler):
     ) -> None:
         above = self._runs.find(parent_run_id)
         if above is None:
-            # This is a root, or a child of a chain that this handler does not observe.
+            # The chain is a root, or a child of a chain that this handler does not observe.
             name = kwargs.get('name') or _name_of(serialized)
             self._begin(run_id, None, metadata, kind='other', name=name, arguments=inputs)
         else:
@@ -404,7 +406,7 @@ class TallystickCallbackHandler(BaseCallbackHandler):
         """Whether a new call of a tool or model below `above` is the call `recorded`, which a
         middleware already records.
 
-        It is that call if it is the first one of the same kind, and if its chain began before
+        True for the first new call of the same kind, if the chain of the new call began before
         `recorded`.
         """
         return recorded.call.kind == kind and recorded not in self._left_out and above.root.recorded is not recorded

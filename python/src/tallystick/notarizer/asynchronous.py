@@ -27,9 +27,9 @@ class AsyncNotarizer:
     the order of `record`. A batch is sent when it is full or `linger_s` old. While a batch is in
     flight, the next batch fills.
 
-    It belongs to one event loop at a time, and only the thread of that loop may record; calls from
-    other loops raise UsageError. When the loop has ended, the next loop that uses the notarizer
-    takes it over. Without a spool, records that are not sent when the event loop ends are lost:
+    A notarizer belongs to one event loop at a time. Only the thread of that loop may record; calls
+    from other loops raise UsageError. When the loop has ended, the notarizer belongs to the next
+    loop that uses it. Without a spool, records that are not sent when the event loop ends are lost:
     call `await notarizer.close()` first. Cancelling a task that waits in `flush`, `ready` or
     `close` discards no record.
     """
@@ -49,10 +49,12 @@ class AsyncNotarizer:
         self._core.recover()
 
     def record(self, payload: Mapping[str, Any], **options: Unpack[RecordOptions]) -> None:
-        """Accepts a record. The caller may change the object afterwards. In a spool, the record survives the process from now on.
+        """Accepts a record. The caller may change the object afterwards. In a spool, the record
+        survives the process from now on.
 
-        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and UsageError for values that cannot be
-        recorded unchanged. The record was not accepted then.
+        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and
+        UsageError for values that cannot be recorded unchanged. If an error is raised, the record
+        was not accepted.
         """
         self._move()
         self._core.take(make_item(payload, **options))

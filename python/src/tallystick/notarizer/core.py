@@ -107,8 +107,8 @@ class Core:
 
     @property
     def due_in(self) -> float | None:
-        """Returns the seconds until the open batch is due. Returns None if no batch waits for the
-        clock.
+        """Returns the seconds until the open batch is due. Returns None if there is no open batch, or
+        if `in_flight_max` batches are in flight.
         """
         if self.open is None or len(self._under_way) >= self.limits.in_flight_max:
             return None

@@ -208,8 +208,8 @@ def _known(error: Exception) -> TallystickError:
 
 
 def _check_batch(segment: Segment, answer: Any) -> Any:
-    """Raises UnexpectedAnswerError unless the answer is about these records. A wrong server could
-    answer 201 too.
+    """Raises UnexpectedAnswerError unless the answer lists as many records as the segment has. The
+    status is not enough, because a wrong server could answer 201 too.
     """
     if isinstance(answer, dict) and isinstance(answer.get('batch'), str) and isinstance(answer.get('entry'), dict):
         records = answer.get('records')

@@ -48,8 +48,8 @@ def open_spool(
     refused_bytes_max: int = REFUSED_BYTES_MAX_DEFAULT,
     lock_stale_s: float = LOCK_STALE_S_DEFAULT,
 ) -> 'DirectorySpool':
-    """Opens a spool in a directory of its own. The SDK for TypeScript has the same format: one can
-    write, the other send.
+    """Opens a spool in a directory of its own. The SDK for TypeScript has the same format: one SDK can
+    write records that the other SDK sends.
 
     Accepted records survive the end of the process; sealed batches survive a crash of the machine.
     Only the owner can read directory and files, because they contain payloads. Records that the
@@ -157,7 +157,8 @@ class DirectorySpool:
                     break
                 self.require_held()
                 # The number is taken before the files are moved, because another thread may begin a
-                # batch at the same time. If moving fails, the next process merges the other files.
+                # batch at the same time. If this process fails while it moves the files, the next
+                # process merges the files that were moved.
                 number = self._take_number()
                 path = self._path_of(number)
                 if len(names) == 1:
@@ -283,7 +284,8 @@ def _move_aside(path: Path, aside: Path, error: SpoolError) -> SpoolError:
 
 
 def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> None:
-    """Appends refused records to the file, unless the file already has `bytes_max`.
+    """Appends refused records to the file. Raises SpoolError if the file already has `bytes_max`
+    bytes.
 
     Reads the file's size each time, because a person may move the file away.
     """

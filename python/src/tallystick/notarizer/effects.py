@@ -44,7 +44,7 @@ class Wait(NamedTuple):
 
 
 class Older(NamedTuple):
-    """Waits until these batches are settled."""
+    """Waits until all batches in `batches` are settled."""
 
     batches: tuple[Pending, ...]
 

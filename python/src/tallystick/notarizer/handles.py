@@ -1,4 +1,4 @@
-"""Parents that are named by handle, before their records have ids."""
+"""Parents that a record names by handle, because the parent's id is not known yet."""
 
 from collections.abc import Sequence
 from threading import Lock

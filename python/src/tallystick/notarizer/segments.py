@@ -41,8 +41,8 @@ class Handles(Protocol):
 
     def find(self, handle: str) -> str | None: ...
 
-    # Called before the batch of these records is removed. After a crash the batch is sent again and answered with the
-    # same ids.
+    # Stores the ids of recorded records with a handle, before their batch is removed. If the
+    # process crashes in between, the batch is sent again, and the server answers with the same ids.
     def keep(self, found: Sequence[RecordHandle]) -> None: ...
 
 
@@ -96,8 +96,8 @@ class Spool(Protocol):
     @property
     def bytes_max(self) -> int: ...
 
-    # The first call returns the batches of earlier processes, oldest first. `errors` has an error
-    # for each file that could not be read.
+    # Returns the batches of earlier processes, oldest first. Called once. `errors` has an error for
+    # each file that could not be read.
     def recover(self) -> Found: ...
 
     # Moves batches of other processes out of the inbox, oldest first, as far as there is room.

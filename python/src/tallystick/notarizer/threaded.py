@@ -63,10 +63,12 @@ class Notarizer:
         self._core = Core(self._options, self._wake)
 
     def record(self, payload: Mapping[str, Any], **options: Unpack[RecordOptions]) -> None:
-        """Accepts a record. The caller may change the object afterwards. In a spool, the record survives the process from now on.
+        """Accepts a record. The caller may change the object afterwards. In a spool, the record
+        survives the process from now on.
 
-        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and UsageError for values that cannot be
-        recorded unchanged. The record was not accepted then.
+        Raises BufferFullError if there is no room, SpoolError if the spool cannot store it, and
+        UsageError for values that cannot be recorded unchanged. If an error is raised, the record
+        was not accepted.
         """
         measured = make_item(payload, **options)
         if self._condition.is_inside:
@@ -174,7 +176,9 @@ class Notarizer:
             thread.join()
 
     def _end(self, thread: Thread | None) -> None:
-        """Closes the spool if this is its last user, so that another process can open it."""
+        """Removes `thread`, which ends. If the notarizer is stopped and has no thread left, closes the
+        spool, so that another process can open it.
+        """
         with self._condition:
             if thread is not None:
                 self._threads.discard(thread)

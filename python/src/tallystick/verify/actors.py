@@ -199,7 +199,7 @@ class Actors:
         named = [predicate['onBehalfOf']] if 'onBehalfOf' in predicate else []
         for name in (*named, *(entry.batch.agents if entry.batch is not None else ())):
             agent = self.agents.get(name)
-            # If an agent names itself as actor, it has signed the entry, or the entry was refused
+            # The actor itself needs no check here, because the actor's own signature is checked
             # above.
             if agent is not None and agent.required and name != predicate['actor']:
                 raise Refused('agent_signature_missing', f'{name} signs its entries itself')

@@ -150,7 +150,9 @@ class Archive:
             raise refused(f'the definition of a type is another one than entry {entry.seq} signs')
 
     def end(self, erasures: list[Erasure]) -> None:
-        """Called after the last verified entry. Raises Refused if tiles have other hashes, or seals name other erasures."""
+        """Called after the last verified entry. Raises Refused if the hashes in tiles, or the erasures
+        in seals, differ from those of the verified entries.
+        """
         signed = [(one.subject, one.of, one.seq) for one in erasures]
         at = 0
         for seal in self._seals:
@@ -202,8 +204,8 @@ class Archive:
     def _object(self, seal: Seal, name: str) -> bytes | None:
         """Returns an object, and reads no more bytes than the seal names.
 
-        Returns None if the object is missing or differs from the sealed object. The fault is then
-        noted.
+        If the object is missing or differs from the sealed object, stores this fault for the report
+        and returns None.
         """
         sealed = seal.objects[name]
         data = self._read(name, sealed.bytes)
@@ -213,8 +215,8 @@ class Archive:
         return None
 
     def _judge(self, name: str, work: Callable[[], list[bytes]]) -> list[bytes] | None:
-        """Runs work on an object that was read. Returns None if the form of the object is wrong. The
-        fault is then noted.
+        """Runs work on an object that was read. If the form of the object is wrong, stores this fault
+        for the report and returns None.
         """
         try:
             return work()
@@ -281,10 +283,10 @@ class Archive:
         return envelopes
 
     def _entries(self, tile: int, width: int, bundle: bytes) -> list[bytes]:
-        """Returns the entries of an entry bundle. Raises Refused unless it begins with the narrower
-        bundle of the same tile.
+        """Returns the entries of an entry bundle. Raises Refused if the previous bundle belongs to the
+        same tile and this bundle does not begin with it.
 
-        Readers of tiles get only the widest bundle.
+        The check is needed because readers of tiles get only the widest bundle of a tile.
         """
         before, data = self._last_bundle
         if before == tile and not bundle.startswith(data):
@@ -308,7 +310,9 @@ class Archive:
         return f'{start},"documents":[{",".join(documents)}],{_text(beside)[1:]}\n'.encode()
 
     def _show(self, subject: str, said: float | None, seq: int, piece: int, item: int, sealed: bytes) -> str:
-        """Returns the members of a document that follow subject and digest, as text."""
+        """Returns the end of a document's JSON object, as text: the members after `subject` and
+        `digest`.
+        """
         known = self._erasures.get((subject, seq), said)
         erased_by = int(known) if known is not None and known < self.size else None
         if self._keys is None or erased_by is not None:

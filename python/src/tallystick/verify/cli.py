@@ -275,7 +275,7 @@ def _verify_export(asked: _Asked) -> Result:
 
 @contextmanager
 def _naming(path: str, more: str = '') -> Iterator[None]:
-    """Adds the file's name to the error if it is not an export."""
+    """If the `with` block raises NotAnExport, raises an error that also has the file's name."""
     try:
         yield
     except NotAnExport as other:

@@ -88,7 +88,9 @@ def await_erasures(pending: Pending, entry: Entry) -> None:
 
 
 def take_erasure(pending: Pending, erased: set[tuple[int, str]], seq: int, statement: Statement) -> bool:
-    """Records the erasure by entry `seq`. Returns whether a document is missing because of it. Raises Refused."""
+    """Records the erasure by entry `seq`. Returns whether a document is missing because of this
+    erasure. Raises Refused.
+    """
     of, subject = int(statement.predicate['seq']), statement.subjects[0]
     if (of, subject.name) in erased:
         raise Refused('duplicate_subject', f'{subject.name} of entry {of} is erased twice')
@@ -289,8 +291,8 @@ def check_item(item: Any) -> None:
 
 
 def documents_of(statement: Statement, items: list[dict[str, Any]] | None) -> list[tuple[str, str, str | None]]:
-    """Returns the documents whose digests appear first in this entry. For each: subject, digest, and
-    digest of its references.
+    """Returns the documents whose digests this entry is the first to contain. For each: subject,
+    digest, and digest of its references.
     """
     if statement.kind == 'batch-notarized':
         return [(item['record'], item['digest'], item.get('references')) for item in items or ()]

@@ -320,8 +320,8 @@ def parse_consistency(data: bytes) -> dict[str, Any]:
 
 
 def check_compromised(said: set[bytes], kid: bytes, statement: Statement, joined: int | None, trust: OfflineTrust, seq: int) -> None:
-    """Refuses an entry that a compromised key signed. Accepts it only if a given checkpoint covers the
-    entry, and if the entry is older than the compromise.
+    """Raises Refused if a compromised key signed the entry. Accepts the entry only under two
+    conditions: a given checkpoint covers it, and it is older than the compromise.
 
     `said`: keys that the file itself marks as compromised. `joined`: number of entries that a given
     checkpoint covers.

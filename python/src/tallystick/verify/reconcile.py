@@ -63,7 +63,7 @@ class Side:
 
 @dataclass
 class History:
-    """A verified ledger, with its messages to and from others."""
+    """A verified ledger, with the messages that it sent to other ledgers and received from them."""
 
     name: str
     report: Report

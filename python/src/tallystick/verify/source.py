@@ -1,5 +1,5 @@
 """Reads files of lines without loading a whole file: the first and last line, ranges of lines, and
-again single entries.
+single entries a second time.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Lines:
         return line.removesuffix(b'\n')
 
     def last(self) -> bytes:
-        """Returns the last line. It then no longer counts as an entry. Returns empty bytes if there is
-        only one line.
+        """Returns the last line, and removes it from the lines of entries. Returns empty bytes if
+        there is only one line.
         """
         end = self.size
         if self.body_start == end:

@@ -441,7 +441,6 @@ def _subjects(values: list[Any], kind: Kind) -> tuple[Subject, ...]:
     wanted = kind.subjects.split(' ')
     least = sum(not one.endswith('?') for one in wanted)
     if not least <= len(found) <= len(wanted):
-        # A verdict can be overturned even if the record has no completion.
         raise Refused('statement_subject', f'{len(found)} subjects')
     for subject, want in zip(found, wanted, strict=False):
         _check_subject(subject.name, want.rstrip('?'), found[0].name)

@@ -41,8 +41,8 @@ def parse_keys(secret: str | Sequence[str] | None, public_key: str | Sequence[st
 
 
 def verify_signatures(signatures: list[Signature], message: bytes, keys: Keys) -> None:
-    """Raises `signature_missing` or `signature_mismatch` unless a signature of each given kind of key
-    verifies.
+    """Raises `signature_missing` or `signature_mismatch` if no signature verifies under the given
+    secrets or, separately, under the given public keys.
 
     With keys of both kinds, both must verify. Otherwise a thief of the receiver's secret could sign
     with the secret alone.

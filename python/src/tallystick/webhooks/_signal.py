@@ -61,8 +61,8 @@ class SignalExpiredError(SignalError):
     """`signal_expired`: the signal is genuine, but too late. It is an error, so that no caller settles
     because it ignores the expiry.
 
-    Another delivery would not help. Answer 2xx and store the signal. Unless you acted upon it in
-    time, a person must decide.
+    Another delivery would not help. Answer 2xx and store the signal. If you had not acted upon it
+    before it expired, a person must decide.
     """
 
     signal: VerifiedSignal
@@ -81,13 +81,15 @@ def verify_signal(
 ) -> VerifiedSignal:
     """Returns the verified settlement signal of a `signal.emitted` event, or of its data.
 
-    Verifies that one of `keys` signed it for this ledger, and that the members beside the envelope agree with it. Needs no server, and
-    `tallystick[verify]`. Raises SignalError, or its subclass SignalExpiredError, and UsageError for invalid arguments.
+    Verifies that one of `keys` signed the signal for this ledger, and that the members beside the
+    envelope agree with the envelope. Needs `tallystick[verify]`, but no server. Raises SignalError,
+    or its subclass SignalExpiredError, and UsageError for invalid arguments.
 
-    `keys`: from `key_document()`, stored before. Keys in the event are not trusted. `ledger`: `led_…`. Required, because a server signs for
-    all of its ledgers with one key.
+    `keys`: from `key_document()`, stored before. Keys in the event are not trusted. `ledger`:
+    `led_…`. Required, because a server signs for all of its ledgers with one key.
 
-    Not signed, and therefore not returned: the record's type, the entry's position (which needs a proof), and documents.
+    Not signed, and therefore not returned: the record's type, the entry's position (which needs a
+    proof), and documents.
     """
     if not isinstance(ledger, str) or not ledger:
         raise UsageError('give the id of your ledger as ledger, because a server signs for all of its ledgers')

@@ -39,11 +39,11 @@ class AsyncEntries:
     ) -> AsyncIterator[EntryLine]:
         """`GET /v1/entries`: yields the entries in order, each once, while the answer arrives.
 
-        A broken connection is resumed after the last entry. `max_retries` limits the failures in a row. Nothing is verified
-        here: `tallystick.verify` verifies entries.
+        A broken connection is resumed after the last entry. `max_retries` limits the failures in a
+        row. Nothing is verified here: `tallystick.verify` verifies entries.
 
-        `after`: seq of the entry before the first one wanted; by default from the beginning. `limit`: yields at most this many
-        entries. `follow`: at the head, waits for further entries instead of ending.
+        `after`: yields only entries after this seq; by default all entries. `limit`: yields at most
+        this many entries. `follow`: at the head, waits for further entries instead of ending.
         """
         async with aclosing(sent_entries(self._http, after, limit, follow, options)) as entries:
             async for entry in entries:

@@ -43,8 +43,8 @@ class AsyncEvents:
         limit: int | None = None,
         **options: Unpack[CallOptions],
     ) -> EventPage:
-        """`GET /v1/events`: returns one page. To continue, call it again with `next_cursor`: at once
-        if `more` is true, otherwise later.
+        """`GET /v1/events`: returns one page. To get the next page, pass its `next_cursor` as
+        `cursor`: at once if `more` is true, otherwise later.
 
         - `cursor`: the cursor of an earlier page or of a tailed event.
         - `from_`: where to start if there is no cursor; by default at the oldest event.

@@ -25,7 +25,7 @@ class AsyncWebhooks:
     """Webhooks: endpoints that receive the ledger's events, and their deliveries.
 
     A receiver verifies deliveries with `tallystick.webhooks.verify`. No method takes an idempotency
-    key. After a lost answer, a call is retried only if it has the same effect once or twice.
+    key. After a lost answer, a call is retried only if a second call changes nothing more.
     `delete`, `rotate_secret`, `test`, `redeliver` and `recover` are not retried: check the state
     before you repeat one of them.
     """
@@ -142,7 +142,9 @@ class AsyncWebhooks:
         return await self._http.json(Delivery, ops.GET_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT, call)
 
     async def redeliver(self, id: str, event: str, **options: Unpack[CallOptions]) -> Delivery:
-        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event again now, under the same id, in any state."""
+        """`POST /v1/webhooks/{id}/deliveries/{event}/redeliver`: delivers the event again now, under
+        the same id, even if it was already delivered.
+        """
         operation = ops.POST_WEBHOOKS_BY_ID_DELIVERIES_BY_EVENT_REDELIVER
         return await self._deliver(operation, {'id': id, 'event': event}, options)
 
@@ -161,8 +163,8 @@ class AsyncWebhooks:
             redelivered += page.redelivered
             if not page.more:
                 return redelivered
-            # Without this check, the loop would not end if a server queues nothing but reports that
-            # there are more.
+            # Without this check, a server that queues nothing, but reports that there are more
+            # deliveries, would keep this loop running for ever.
             if page.redelivered <= 0:
                 raise wrong_server('the server answered that it redelivered nothing and that more remains')
 

@@ -226,7 +226,7 @@ class Bundles:
         yield last_line(len(wanted))
 
     def _proved(self, wanted: Sequence[Wanted], tree: Tree, request: BundleRequest) -> Generator[bytes, None, None]:
-        """Yields the lines of these entries, each with its path in the tree."""
+        """Yields the lines of the `wanted` entries, each with its path in the tree."""
         for at in range(0, len(wanted), BUNDLE_REQUESTS_MAX):
             part = wanted[at : at + BUNDLE_REQUESTS_MAX]
             for line in gather([partial(self._line, each, tree, request) for each in part]):
@@ -300,9 +300,11 @@ class Bundles:
         return keys.take(self._prove(seq, size, request))
 
     def _rotations(self, start: tuple[int, str], end: tuple[int, str], size: int, keys: Keys, request: BundleRequest) -> list[int]:
-        """Returns the rotations between two entries, found by the keys at these entries.
+        """Returns the seqs of the key rotations between the entries `start` and `end`. Each of the two
+        is given as its seq and the kid of the ledger's key at that entry.
 
-        A replaced key never returns. Therefore no rotation lies between two entries of the same key.
+        A replaced key never returns. Therefore no rotation lies between two entries with the same
+        key.
         """
         if start[1] == end[1]:
             return []

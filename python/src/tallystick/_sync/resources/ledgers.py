@@ -72,8 +72,8 @@ class Ledgers:
         return self._http.json(RateLimitAnswer, ops.PUT_LEDGERS_BY_ID_RATE_LIMIT, call)
 
     def set_tiles(self, id: str, tiles: Literal['key', 'public'], **options: Unpack[CallOptions]) -> LedgerTiles:
-        """`PUT /v1/ledgers/{id}/tiles`: sets who may read the ledger's tiles, which contain all entries: anybody (`public`), or its API
-        keys (`key`).
+        """`PUT /v1/ledgers/{id}/tiles`: sets who may read the ledger's tiles, which contain all
+        entries: anybody (`public`), or only callers with an API key of the ledger (`key`).
         """
         call = Call(params={'id': id}, body={'tiles': tiles}, options=options)
         return self._http.json(LedgerTiles, ops.PUT_LEDGERS_BY_ID_TILES, call)
