@@ -4036,7 +4036,7 @@ comment on column tallystick.retention_rules.days is 'Retention of a record''s d
 
 comment on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) is 'Stores a peering to which this side was invited. Returns false if the ledger has too many peerings.';
 
-comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores the rows of administrative entries: agents, keys, types, erasures and others. Also sets the end of rows, for
+comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores the rows of administrative entries: agents, keys, types, erasures and others. Also marks rows as ended, for
 example when an agent is disabled or a key is revoked.';
 
 comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains. There is no other way to append.
@@ -4055,7 +4055,7 @@ that array_recv received over the wire. One MAC covers the whole call, so that e
 be exchanged, and the arguments are hashed only once. A wrong MAC raises 28000 (constraint append_entries_mac).
 
 The result is as if the items were decided one after another. But the statements decide all items together. A refused
-item never affects other items, except the other item of its pair (see below). Returns 41 bytes for each item, in
+item affects no other item, except the other item of its pair (see below). Returns 41 bytes for each item, in
 order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
 
 APPEND_OUTCOMES in src/db/chain/append-entries.ts has the names of the outcomes. src/append/append-one.ts has the
@@ -4071,10 +4071,10 @@ client''s error codes. If several outcomes apply, the first in this list is retu
      3 refused_state      a ledger-restored, but the ledger is not closed as restored
      7 again              the call has an earlier item for the same record or idempotency key
      8 refused_kind       unknown kind, or a kind that only the worker''s login may append
-     6 stale              signed by a key that is not the ledger''s current one; or a trace of a batch of spans has grown since
-                          it was checked for known spans
-    13 refused_signature  signed by a key that is not a current one of the actor; or signed by the server although the agent
-                          must sign for itself
+     6 stale              signed by a key that is not the ledger''s current key; or the check of a batch for known spans is
+                          out of date (items_overtaken)
+    13 refused_signature  signed by a key that is not a current key of the actor; or signed by the server although the
+                          agent must sign for itself
     14 refused_taken      an agent has chosen an id that the ledger already has
      3 refused_state      the record''s state does not allow the step, or the record has had all agreed revisions
      6 stale              `previous` is not the record''s last leaf
@@ -4084,13 +4084,13 @@ client''s error codes. If several outcomes apply, the first in this list is retu
      4 refused_clock      recordedAt differs from the database''s clock by more than 30 s, or 20 s if an agent has signed
      0 appended
 
-A call takes at most one step of a record. The only exception is a pair: the worker''s completion-verified, followed
-by the `auto` verdict. Another pair is a statement of another party, followed by its statement-registered. Both items
-of a pair are appended, or neither. If one of them is refused, the other is `again`. In `kids`, both items of a
-statement''s pair have the ledger''s key.
+Two items that follow each other can be a pair: the worker''s completion-verified and the `auto` verdict, or a
+statement of another party and its statement-registered. Both items of a pair are appended, or neither. If one of
+them is refused, the other gets `again`. In `kids`, both items of a statement''s pair have the ledger''s key. A call
+takes at most one step of a record, or the two steps of a pair.
 
-A call raises 55000 if its entries did not move the head. Then a trigger is off, and exports would not contain the
-entries beyond the head.
+A call raises 55000 if its entries did not move the head, because a trigger is off. Exports would not contain entries
+beyond the head.
 
 Plans: probes are `left join lateral (… offset 0)`, and sequential scans are off, because a session keeps plans that
 it made on empty tables. Plain joins took up to 92 ms a row after 100,000 rows. Hash joins stay on: without them,
@@ -4100,13 +4100,13 @@ because by default Postgres plans a small call anew each time: a call of one ite
 Cost in Postgres'' own CPU, with 600-byte envelopes on 2 shared cores of 2.5 GHz:
 
 - A call of 1 item takes 500 µs. Each item of 64 takes 31 µs (40 with idempotency keys), each of 1,000 takes 25.
-- Steps of gated records cost nothing for calls that only notarize. Before and after: 1 item 910 and 921 µs, 64 items
-  3,556 and 3,597, 1,000 items 38,219 and 38,281.
+- Steps of gated records cost nothing for calls that only notarize. Before and after steps were added: 1 item 910 and
+  921 µs, 64 items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
 - Finding pairs by windows over all items costs 5 to 8 % at 64 items.
-- The MAC costs 5 to 8 %: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415, on a busy machine.
+- The MAC costs 5 to 8 %. Without and with it, on a busy machine: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415.
 - A batch of 1,000 records takes 1,400 µs. With a row for each record it took 13,400.
-- Chunks cost nothing for other calls. Before and after, alternating on a busy machine: 1 item 695 and 682 µs, 64
-  items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
+- Chunks cost nothing for other calls. Before and after chunks were added, alternating on a busy machine: 1 item 695
+  and 682 µs, 64 items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
 
 The short path saves time. Without and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4
 items 890 and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a
@@ -4154,21 +4154,22 @@ comment on function tallystick.change_webhook(uuid,uuid,jsonb,boolean) is 'Chang
 comment on function tallystick.charge_peer(uuid,uuid,bigint,bigint) is 'Adds entries and bytes to the counts of what is stored for a peer. If the counts began more than a day ago, they
 start again from 0.';
 
-comment on function tallystick.charge_peers() is 'Trigger: counts the data that is stored for a peer. The trigger is on the tables themselves, so that all stored data
+comment on function tallystick.charge_peers() is 'Trigger: counts the data that is stored for a peer. The tables themselves have the trigger, so that all stored data
 is counted.
 
-A received entry counts with the local entry that received it, and with the evidence of that entry. Received
-documents, types and forks count too.';
+The size of a received entry includes the local entry that records its receipt, and that local entry''s evidence.
+Received documents, types and forks count too.';
 
 comment on function tallystick.checkpoints_agree() is 'Trigger: a checkpoint and its note must agree with the chain. Each checkpoint is larger than all earlier ones.';
 
 comment on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) is 'Closes ledgers that are shorter than, or different from, a state that was stored outside Postgres. Returns the closed
 ledgers.
 
-The heads are locked, so that no entry is appended and no restore acknowledged between the check and the close. A
-ledger-restored entry acknowledges a restore. The API''s login could append such an entry without a valid signature,
-so the worker verifies these entries. `refused_seqs` has, for each ledger, the seq of a false entry, or null. The
-function ignores the acknowledgement by this entry.
+The heads are locked, so that no entry is appended and no restore acknowledged between the check and the close.
+
+A ledger-restored entry acknowledges a restore. The API''s login could append such an entry without a valid signature,
+so the worker verifies these entries. `refused_seqs` has, for each ledger, the seq of a ledger-restored entry that
+the worker has refused, or null. The function ignores this entry.
 
 The caller passes at most 1,000 ledgers in a call. With more, servers would continue to append to the last ledgers
 for many seconds.';
@@ -4182,8 +4183,8 @@ again. The description is not compared.';
 comment on function tallystick.delete_webhook(uuid,uuid) is 'Deletes an endpoint and its secrets. The worker removes the other rows. Returns false if the endpoint does not
 exist.';
 
-comment on function tallystick.documents_keep() is 'Trigger: a document is inserted with the entry that contains its digest. Only an erasure sets its content to null. If
-an agent offers evidence to another ledger, that entry is the offer.';
+comment on function tallystick.documents_keep() is 'Trigger: a document is inserted together with the entry that contains its digest. For evidence that an agent offers
+to another ledger, this entry is the offer. Only an erasure sets the content of a document to null.';
 
 comment on function tallystick.entries_change() is 'Trigger: an entry never changes, with one exception. After the envelope of a notarization is stored in the archive,
 it is removed from Postgres. The leaf stays in Postgres. It is the hash of the envelope, so the archived envelope can
@@ -4192,11 +4193,11 @@ be checked.';
 comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries must continue their ledger''s chain, link by link. Entries that do not continue the head are
 refused.
 
-This trigger also moves the chain''s head; nothing else can move a head. It is `enable always`.';
+This trigger also moves the chain''s head; nothing else can move a head. The trigger is `enable always`.';
 
-comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes the documents of one ledger that the entries at `ats` erased. Returns the number of removed documents.
-Documents that were removed before are skipped. The caller has verified the entries; this function only checks that
-they exist.
+comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes documents of one ledger from the database, and returns the number of removed documents. `ats` has the seqs of
+the entries that erased them. Documents that were removed before are skipped. The caller has verified the entries;
+this function only checks that they exist.
 
 Records of batches are in compressed chunks. The caller rewrites each chunk once for all of its erased records:
 
@@ -4250,11 +4251,12 @@ comment on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp w
 comment on function tallystick.is_of_batch(uuid) is 'Returns whether the record is in a chunk. Otherwise it has a row of its own. A bit of the id encodes this
 (constraints records_ids and batch_chunks_ids).';
 
-comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items with a trace or a group of logs to which the same agent has added records since the check for known
-spans. The check has read all entries before `unseen_befores[item]`. Spans and logs of a returned item may be stored
-already (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
+comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items whose check for known spans is out of date. Such an item has a trace, or a group of logs, to which
+the same agent has added records since the check. Spans and logs of the item may be stored already
+(docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
 
-Only the keys of traces and groups of logs are compared.';
+`unseen_befores[item]`: the check has read all entries before this seq. Only the keys of traces and groups of logs
+are compared.';
 
 comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) is 'Stores a second, different entry of a peer for a position whose first entry is already stored. Does nothing if the
 peering already has `forks_max` such entries.';
@@ -4296,7 +4298,7 @@ Guards are the triggers that migrate has stored in `guards`, and foreign keys. A
 an unlogged table would be empty after a crash.';
 
 comment on function tallystick.own_signatures_hold(uuid,bytea,bytea[],uuid[],uuid[],timestamp with time zone[]) is 'Checks the items that the ledger''s key has not signed, for the short path of append_entries. Returns true if all are
-valid. After false, the long path finds out which item is invalid.
+valid. If the result is false, the long path finds out which item is invalid.
 
 Each of these items must be signed by a current key of its actor, have an id that the ledger does not have, and be
 within 20 s of the clock.
@@ -4317,12 +4319,12 @@ comment on function tallystick.records_begin() is 'Trigger: a record must have a
 
 comment on function tallystick.records_change() is 'Trigger: a record never changes, except that an erasure sets its documents to null.';
 
-comment on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) is 'Delivers entries from `from_seq` up to `end_seq`, excluded, again. If `end_seq` is null, the end is the endpoint''s
+comment on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) is 'Delivers the entries from `from_seq` to `end_seq` - 1 again. If `end_seq` is null, the end is the endpoint''s
 position. Events that were already delivered are included only if `delivered` is true. Returns `missing` if the
 endpoint does not exist, `busy` if another recovery is running, or `recovering`.';
 
-comment on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) is 'Delivers dead events again, oldest first, beginning with the id `first_event`. Takes at most `deliveries_max` events.
-Returns their number, and whether there are more. Returns no row if the endpoint does not exist.';
+comment on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) is 'Delivers dead events again, oldest first, beginning with the id `first_event`, at most `deliveries_max` events.
+Returns the number of these events, and whether there are more. Returns no row if the endpoint does not exist.';
 
 comment on function tallystick.redeliver_events(uuid,uuid,uuid[]) is 'Starts the retry schedule of the deliveries again. Also sets the due time of the cursor, so that a sender reads due
 deliveries again (src/db/events/webhook-work.ts).';
@@ -4349,11 +4351,12 @@ may affect rows of many ledgers.';
 comment on function tallystick.refuse_without_triggers() is 'Raises 55000 for any login but the owner''s. Called if session_replication_role is replica: then triggers and foreign
 keys are off, so rows would be neither checked nor completed.';
 
-comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys with which agents sign for themselves. Raises an error if an agent would have too many keys, or if no
-current key has endorsed a further key. The chain''s head is locked, so the checks are exact.
+comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys with which agents sign for themselves. Raises an error in two cases: an agent would have too many keys,
+or no current key of the agent has endorsed a key after the first. The chain''s head is locked, so the keys cannot
+change between the check and the insert.
 
-A verifier refuses a ledger in which an agent has more than eight current keys, or a further key that no current key
-has endorsed.
+An agent can have at most eight current keys. A verifier refuses a ledger in which an agent has more, or in which a
+key after the first is not endorsed.
 
 Including revoked keys, an agent can have at most 256 keys. This limit is needed because agents may rotate their own
 keys as often as they like, and the follower reads and digests all keys of a ledger.';
@@ -4385,7 +4388,7 @@ Deletes old audits, so that a ledger has at most the 100 newest besides the open
 comment on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) is 'Queues a test event. Returns `missing` if the endpoint does not exist, `inactive` if it is not active, `full` if
 `open_max` test events are waiting, or `requested`.';
 
-comment on function tallystick.require_proof() is 'Raises 28000 unless the setting tallystick.session_mac is the MAC of the session, in hex.
+comment on function tallystick.require_proof() is 'Raises 28000 if the setting tallystick.session_mac is missing or is not the MAC of the session, in hex.
 
 The setting is lost when the session ends, and with `discard all`, which poolers run before they give a session to
 another client. The owner''s login needs no proof, because the owner can change everything anyway.';
@@ -4402,14 +4405,15 @@ retention is forever or no rule applies.
 A rule applies to later records until another rule of the same type and agent replaces it. It also applies to all
 earlier records, because a retention that was promised may become longer but not shorter.
 
-This function and the next two have no search path of their own, so that Postgres inlines them into queries.';
+The functions retention_of, holds_on and keeping_facts have no search path of their own, so that Postgres inlines
+them into queries.';
 
 comment on function tallystick.retire_envelope_keys() is 'Retires all envelope keys that sign for no ledger any more, except the newest key, and destroys their secrets.
 Returns the number of retired keys.
 
-Does nothing until 90 s after a new key. A server that has read the keys before may still create a ledger with the
-old key. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and its call
-takes at most 15 s.';
+Does nothing during the first 90 s of a new key. In this time a server that still knows only the old key may create a
+ledger with it. The first entry of such a ledger is at most 60 s old (30 s of clock tolerance on either side), and
+its call takes at most 15 s.';
 
 comment on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) is 'Adds a secret. The other secrets end after `overlap` or at their earlier end. Returns `missing` if the endpoint does
 not exist, `full` if it has `secrets_max` secrets that have not ended, or `rotated`.';
@@ -4457,8 +4461,9 @@ Arguments are those of append_entries, with one element for each item, after the
 - `signer_kids`: key of the agent that has signed the entry, or null if the server has signed it.
 
 A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because entries do
-not contain them. The row of ledger_closures that a ledger-restored ends exists already. Erasures are not checked
-against rules and holds again. All other rows equal those of the append: test/run/restore-equals.test.ts.
+not contain them. The caller must first insert the row of ledger_closures that a ledger-restored marks as ended.
+Erasures are not checked against rules and holds again. All other rows equal those of the append:
+test/run/restore-equals.test.ts.
 
 Returns true, so that the caller can assign the result. With a void function, the caller would need `perform`, which
 makes a plan of its own. plpgsql passes arrays on without a copy.';
