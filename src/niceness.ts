@@ -15,6 +15,6 @@ export function raiseNiceness(target: (current: number) => number, thread = 0): 
     const next = Math.min(NICENESS_MAX, target(current))
     if (next > current) setPriority(thread, next)
   } catch {
-    // The system has refused, or the thread has ended.
+    // The system refused to change the niceness, or the thread has ended.
   }
 }

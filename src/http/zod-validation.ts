@@ -28,7 +28,10 @@ declare module 'fastify' {
     summary?: string
   }
   interface FastifyContextConfig {
-    /** Errors of this route, in addition to the errors of its kind. */
+    /**
+     * Errors of this route, in addition to those that follow from its method and access
+     * (src/http/openapi/possible-problems.ts).
+     */
     problems?: readonly ErrorCode[]
     /** Set by `useZodValidation`. Routes must not set it. */
     mayOmitBody?: boolean

@@ -25,8 +25,8 @@ export async function registerAgent(
   name: string,
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
-  // With an Idempotency-Key, only the database can decide, because an earlier try of the same request may have
-  // registered the name.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have
+  // registered the name. The database then finds the earlier attempt.
   if (idempotency === null && (await findAgentByName(deps.readPool, author.ledgerId, name)))
     throw new ApiError('name_taken', 'the ledger has another agent of this name')
   const agentId = deps.entropy.uuidv7(deps.now())
@@ -43,8 +43,8 @@ export async function disableAgent(
   idempotency: IdempotencyRow | null,
 ): Promise<AgentWritten> {
   const { name, disabledAt } = await getAgent(deps.readPool, author.ledgerId, agentId)
-  // With an Idempotency-Key, only the database can decide, because an earlier try of the same request may have disabled
-  // the agent.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have
+  // disabled the agent. The database then finds the earlier attempt.
   if (disabledAt !== null && idempotency === null)
     throw new ApiError('already_ended', `${formatId('agt', agentId)} was already disabled`)
   const { replayed } = await administer(deps, author, {
@@ -85,8 +85,8 @@ export function registrationOf(agentId: Uuid, name: string): Administration {
 }
 
 /**
- * Returns what the two kinds of entries about an agent have in common. Both have the same digest, and verifiers compare
- * the two digests.
+ * Returns the part that the entries `agent-registered` and `agent-disabled` have in common. Both entries contain the
+ * same digest, because verifiers compare the two digests.
  */
 function aboutAgent<Kind extends 'agent-registered' | 'agent-disabled'>(
   kind: Kind,

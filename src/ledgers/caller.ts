@@ -60,7 +60,7 @@ type CachedKey = {
   caller: CachedCaller | null
   /** Time when the query that found `caller` began. */
   readAtMs: number
-  /** Number of calls of `forget` for the key's ledger. */
+  /** Number of calls of `forget` for the key's ledger since the key was cached. */
   forgotten: number
   reading: Promise<CachedCaller | null> | null
 }
@@ -229,7 +229,7 @@ export class CallerCache {
     const readAtMs = this.#now()
     const secrets = keys.map(({ hash, ledgerId }) => ({ ledgerId, secretHash: Buffer.from(hash, 'binary') }))
     const rows = await findApiKeys(this.#pool, secrets)
-    // An answer that is this old must not be used, because the key may have been revoked since it was read.
+    // An answer that is too old must not be used, because the key may have been revoked since the query began.
     if (this.#now() - readAtMs >= KEY_CACHE_AGE_MS_MAX) throw tooLate()
     return rows.map((row, i) => ({ readAtMs, caller: row && this.#callerOfRow(secrets[i]!, row) }))
   }

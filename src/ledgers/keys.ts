@@ -127,8 +127,8 @@ function grantedBy(
 }
 
 /**
- * Throws unless the row of the key is authentic, because a rotation writes a new MAC for the row. The check covers each
- * secret and the key's expiry, which is the expiry of its newest secret.
+ * Throws if the row of the key is not authentic, because a rotation writes a new MAC for the row. Checks each secret,
+ * and that the key expires together with its newest secret.
  */
 function requireOwnRow(deps: KeyDeps, caller: Caller, row: KeyRow): void {
   const ends = row.secrets.map(({ expiresAtMs }) => expiresAtMs ?? Number.POSITIVE_INFINITY)

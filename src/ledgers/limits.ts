@@ -47,16 +47,18 @@ export const KEY_CACHE_KEYS_MAX = 20_000
 /** Maximum number of cached texts that look like keys but are unknown. */
 export const UNKNOWN_KEYS_MAX = 20_000
 /**
- * Maximum number of cached keys that one query reads again (KEY_REFRESHES_PER_QUERY_MAX), and of such queries at the
- * same time (KEY_REFRESH_QUERIES_MAX).
+ * KEY_REFRESHES_PER_QUERY_MAX: maximum number of cached keys that one query reads again. KEY_REFRESH_QUERIES_MAX:
+ * maximum number of such queries at the same time.
  */
 export const KEY_REFRESHES_PER_QUERY_MAX = 64
 export const KEY_REFRESH_QUERIES_MAX = 2
 /**
- * Maximum number of new keys that one query looks up (KEY_LOOKUPS_PER_QUERY_MAX), and of such queries at the same time
- * (KEY_LOOKUP_QUERIES_MAX). Anybody can invent keys. So these queries use only one of READ_CONNECTIONS_MAX connections,
- * and return few keys in each slice of the event loop. With 2 queries of 256 keys, a flood from 800 connections made a
- * record of a ledger wait for 7 s.
+ * KEY_LOOKUPS_PER_QUERY_MAX: maximum number of new keys that one query looks up. KEY_LOOKUP_QUERIES_MAX: maximum number
+ * of such queries at the same time.
+ *
+ * Anybody can invent keys. So these queries use only one of READ_CONNECTIONS_MAX connections, and return few keys in
+ * each slice of the event loop. With 2 queries of 256 keys, a flood from 800 connections made a record of a ledger wait
+ * for 7 s.
  */
 export const KEY_LOOKUPS_PER_QUERY_MAX = 32
 export const KEY_LOOKUP_QUERIES_MAX = 1
@@ -68,9 +70,12 @@ export const KEY_LOOKUPS_WAITING_MAX = 4_096
  */
 export const KEY_SECRETS_MAX = 3
 /**
- * Maximum number of further keys that are revoked together with a key. These are the keys that it made, directly or
- * indirectly. The request signs one entry for each of them.
+ * Maximum number of further keys that are revoked together with a key. These are the keys that were created with the
+ * revoked key, directly or indirectly. The request signs one entry for each key.
  */
 export const KEYS_REVOKED_PER_REQUEST_MAX = 100
-/** Maximum number of a ledger's keys that one query reads while it searches the keys that a given key made. */
+/**
+ * Maximum number of a ledger's keys that one query reads, when the keys that were created with a given key are
+ * searched.
+ */
 export const KEY_MAKERS_PER_QUERY = 10_000

@@ -58,8 +58,8 @@ export function makeKey(
 }
 
 /**
- * Returns what the entries `key-created` and `key-revoked` have in common. Both have the same digest, and verifiers
- * compare the two digests.
+ * Returns the part that the entries `key-created` and `key-revoked` have in common. Both entries contain the same
+ * digest, because verifiers compare the two digests.
  */
 export function aboutKey<Kind extends 'key-created' | 'key-revoked'>(
   kind: Kind,

@@ -9,7 +9,7 @@ import type { KeyDeps } from './keys.ts'
 import { makeKey, type NewKey } from './new-key.ts'
 import { SCOPES } from './scopes.ts'
 
-/* Changes that the operator makes to ledgers. The actor of their entries is `system`. */
+/* The functions in this file are for the operator. Entries that they append have the actor `system`. */
 
 export async function getLedgerSummary(deps: KeyDeps, ledgerId: Uuid): Promise<LedgerSummaryRow> {
   const summary = await findLedgerSummary(deps.readPool, ledgerId)

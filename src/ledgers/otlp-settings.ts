@@ -1,4 +1,7 @@
-/** Which spans and logs an API key accepts, and what is stored of them (docs/integrations/otlp.md). */
+/**
+ * Settings for spans and logs of OpenTelemetry: which of them an API key accepts, and what is stored
+ * (docs/integrations/otlp.md).
+ */
 export type OtlpSettings = {
   /** Which spans and logs are accepted: only those of agents, or all. */
   readonly take: 'agents' | 'all'

@@ -60,8 +60,8 @@ export async function reopenLedger(
 }
 
 /**
- * Throws unless this deployment has the private keys of the ledger. A ledger that was restored from an archive may
- * belong to another deployment.
+ * Throws if this deployment lacks a private key of the ledger. A ledger that was restored from an archive may belong to
+ * another deployment.
  */
 async function refuseWithoutKeys(deps: KeyDeps, ledgerId: Uuid): Promise<void> {
   const { envelope, note } = await findOwnKeys(deps.readPool, ledgerId)

@@ -68,8 +68,8 @@ export async function setHold(deps: RetentionDeps, author: Author, request: Hold
 }
 
 /**
- * Throws `too_many` if the database would refuse the entry because of a limit. The database checks the limits too. But
- * if it refuses an entry, the whole batch of entries is repeated in halves, so the limits are checked here first.
+ * Throws `too_many` if the entry would exceed a limit. The database checks the limits too. But if it refuses one entry,
+ * the appender must repeat the whole commit batch in halves. So the limits are checked here first.
  */
 async function refuseTooMany(
   { readPool }: RetentionDeps,

@@ -78,8 +78,8 @@ export async function revokeSigningKey(
 ): Promise<SigningKeyWritten> {
   const key = await getSigningKey(deps, caller, agentId, kid)
   requireMayChange(caller, agentId, true)
-  // With an Idempotency-Key, only the database can decide, because an earlier try of the same request may have revoked
-  // the key.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have revoked
+  // the key. The database then finds the earlier attempt.
   if (key.revokedAt !== null && idempotency === null)
     throw new ApiError('already_ended', `the key ${kid} was already revoked`)
   const about = await aboutKeysOf(deps, caller, agentId, 'agent-key-revoked')
@@ -89,8 +89,8 @@ export async function revokeSigningKey(
 }
 
 /**
- * Throws unless the caller may change the agent's keys. An agent that has a key may change its own keys. All other
- * callers need the scope.
+ * Throws if the caller may not change the agent's keys. `isOfOwnKey`: true if the agent itself may make this change.
+ * All other callers need the scope `agents:manage`.
  */
 function requireMayChange(caller: Caller, agentId: Uuid, isOfOwnKey: boolean): void {
   if (caller.scopes.has('agents:manage') || (isOfOwnKey && caller.agentId === agentId)) return
@@ -100,8 +100,8 @@ function requireMayChange(caller: Caller, agentId: Uuid, isOfOwnKey: boolean): v
 }
 
 /**
- * Returns what the entries about an agent's keys have in common. They repeat the digest of the agent's registration,
- * and verifiers compare the digests.
+ * Returns the part that the entries `agent-key-registered` and `agent-key-revoked` have in common. Both repeat the
+ * digest of the agent's registration, because verifiers compare the digests.
  */
 async function aboutKeysOf<Kind extends 'agent-key-registered' | 'agent-key-revoked'>(
   { readPool }: SigningKeyDeps,

@@ -11,8 +11,8 @@ export type ByteBudgets = {
   /** Bytes of answers to GET that clients have not read yet, and pending bytes of streams. */
   readonly reads: Shares
   /**
-   * Bytes of all other answers that clients have not read yet. They have a budget of their own, so that readers cannot
-   * block writers.
+   * Bytes of answers to methods other than GET that clients have not read yet. These answers have a budget of their
+   * own, so that readers cannot block writers.
    */
   readonly writes: Shares
   /** Bytes of bodies that are arriving or have not been processed yet. */

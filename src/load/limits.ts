@@ -6,18 +6,19 @@
 export const REQUESTS_UNDER_WAY_MAX = 256
 /**
  * Maximum number of reads under way. The actual limit is the number of reads that the process answers within
- * READS_WAIT_MS_MAX, but at least REQUESTS_UNDER_WAY_MAX. With a fixed limit of 256, a third of the reads of 1,000
- * users was refused. In a test with 6,000 users, of whose requests a fifth were writes, two thirds of the reads were
- * refused, but no write.
+ * READS_WAIT_MS_MAX, but at least REQUESTS_UNDER_WAY_MAX.
+ *
+ * With a fixed limit of 256, a third of the reads was refused in a test with 1,000 users. With 6,000 users and one
+ * write in five requests, two thirds of the reads were refused, but no write.
  */
 export const READS_UNDER_WAY_MAX = 4_096
 export const READS_WAIT_MS_MAX = 1_000
 export const REQUESTS_BURST_MAX = 2_048
 export const REQUESTS_BURST_PER_SECOND = 100
 /**
- * Maximum number of requests without a known key that are under way, reads and writes together. It does not count
- * towards the limits of proven owners. Such requests are for example pages of the console, requests of readers of
- * public ledgers, and requests of peers until their signature is verified.
+ * Maximum number of requests without a known key that are under way, reads and writes together. They do not count
+ * towards the limits of proven owners. Examples: pages of the console, requests of readers of public ledgers, and
+ * requests of peers until their signature is verified.
  */
 export const UNPROVEN_UNDER_WAY_MAX = 64
 export const UNPROVEN_BURST_MAX = 256

@@ -3,12 +3,12 @@ import { UNPROVEN } from './unproven.ts'
 /**
  * How owners share a resource (docs/operate/capacity.md#how-a-server-is-shared).
  *
- * - `equal`: an owner may take while anything is left. When nothing is left, an owner that has less than an equal share
- *   may still take, so the total is exceeded a little. This rule is for resources that have another limit too, such as
- *   requests.
+ * - `equal`: an owner may take more while any of the resource is left. When nothing is left, an owner that has less
+ *   than an equal share may still take more, so the total is exceeded a little. This rule is for resources that have
+ *   another limit too, such as requests.
  * - `rest`: an owner may have the fraction `ofRest` of what the other owners leave (the dynamic thresholds of Choudhury
  *   and Hahne). Something is always left for an owner that has little, and the total is never exceeded. This rule is
- *   for memory and sockets. With `equal`, ten owners that came one after another took three times the total.
+ *   for memory and sockets. With the rule `equal`, ten owners that came one after another took three times the total.
  */
 export type ShareLimits = {
   readonly rule: 'equal' | 'rest'

@@ -10,7 +10,7 @@ const OF_REST = 1 / 3
 /**
  * Limits the number of long answers of one kind, such as streams and long polls, by owner. An answer that nobody reads
  * stays in memory, and with pipelining a client can request hundreds of answers cheaply. UNPROVEN has as many slots as
- * one ledger. They do not count towards the slots of the ledgers.
+ * one ledger, in addition to the slots of the ledgers.
  */
 export class Slots {
   readonly #shares: Shares

@@ -5,7 +5,10 @@ import { parseJsonText } from '../proof/json/json-text.ts'
 import { quoted } from '../proof/quoted.ts'
 import { MCP_IGNORED_NAMES_MAX } from './limits.ts'
 
-/** The arguments of a call that the tool knows, and the names of the arguments that were ignored. */
+/**
+ * Arguments of a tool call. `values`: the arguments that the tool has. `ignored`: the names of other arguments in the
+ * call.
+ */
 export type Arguments = {
   readonly values: Readonly<Record<string, unknown>>
   readonly ignored: readonly string[]

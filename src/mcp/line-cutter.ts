@@ -4,8 +4,8 @@ import { IdFinder } from './id-finder.ts'
 export type CutLine = {
   readonly bytes: Buffer
   /**
-   * null if the piece is a whole line. Otherwise describes the fragment. Fragments of a line are numbered. `isLast`
-   * marks the last fragment, which has the newline.
+   * Describes the fragment. null if the piece is a whole line. Fragments of a line are numbered. `isLast` marks the
+   * last fragment, which has the newline.
    */
   readonly fragment: Fragment | null
 }

@@ -71,7 +71,7 @@ export class LineTransport implements Transport {
 
   #take(pieces: Iterable<CutLine>): void {
     for (const { bytes, fragment } of pieces) {
-      // Of a line that is too long, only the id is known.
+      // A line that is too long is refused when its last fragment arrives. Of such a line, only the id is used.
       if (fragment === null) this.#takeLine(bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes)
       else if (fragment.isLast) this.#refuseLength(fragment.isRequest ? fragment.id : null)
     }

@@ -10,7 +10,7 @@ export type Tool = {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** Scopes of which the key needs at least one. */
+  /** The key needs at least one of these scopes. */
   readonly scopes: readonly string[]
   readonly hints: ToolAnnotations
   readonly input: z.ZodObject

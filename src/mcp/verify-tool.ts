@@ -64,7 +64,10 @@ async function proved(
   return verifyProof(await client.records.proof(record.id, { seq }, options), { ...trust, record })
 }
 
-/** Returns a summary for people. The summary names everything that only the proof itself claims. */
+/**
+ * Returns a summary for people. The summary lists what was not verified independently, such as a key taken from the
+ * proof.
+ */
 function summaryOf(reports: readonly ProofReport[], { verifier }: McpDeps): string {
   const [first] = reports as [ProofReport]
   const entries = reports.map(({ seq, kind, signedBy }) => `${seq} (${kind}, signed by the ${signedBy})`)

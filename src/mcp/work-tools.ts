@@ -8,7 +8,8 @@ import { defineTool, READS } from './tool.ts'
 
 const WRITE = ['records:write']
 /**
- * Hints of tools that make a step. They are idempotent, because the lifecycle refuses the second call of the same step.
+ * Hints of tools that make a step. These tools are idempotent, because the lifecycle refuses the second call of the
+ * same step.
  */
 const STEP = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 /** Hints of tools whose step is final. */

@@ -34,7 +34,8 @@ export class StandardOutput implements DestinationStream {
     // A failed write, for example on a full disk, is ignored. Its lines are written together with the next line.
     this.#out.on('error', () => {})
     const flush = this.#out.flushSync.bind(this.#out)
-    // pino also calls this when the process ends. If nobody reads the log, this must not delay the end.
+    // pino calls `flushSync` when the process ends, for example. If nobody reads the log, the flush must not delay the
+    // end.
     this.#out.flushSync = () => {
       this.#flushUntilMs = performance.now() + LOG_FLUSH_MS_MAX
       try {

@@ -133,7 +133,7 @@ export type ProofErrorCode =
    * nothing.
    */
   | 'received_mismatch'
-  /** A step differs from the offer that it takes. */
+  /** A step differs from the offer from which it was made. */
   | 'offer_mismatch'
   /** The entry shares nothing with this peer. */
   | 'not_shared'
@@ -202,7 +202,7 @@ export type ProofErrorCode =
   | 'received_twice'
   /** Another ledger changes a record whose home is this ledger. */
   | 'not_home'
-  /** The offer was already taken or refused. */
+  /** The offer was already accepted or refused. */
   | 'offer_answered_twice'
   /** The time of a step contradicts the record's deadline by more than clocks may differ. */
   | 'time_out_of_order'

@@ -23,8 +23,8 @@ declare const brand: unique symbol
 export type Uuid = string & { readonly [brand]: 'uuid' }
 
 /**
- * Returns the id as text. Encodes two digits at a time from words of 32 bits, which takes 0.35 µs. formatIdBytes works
- * byte by byte and takes 0.52 µs. A page of ten records shows 40 ids.
+ * Returns the id as text. A page of ten records shows 40 ids, so this function is fast: it encodes two digits at a time
+ * from words of 32 bits, which takes 0.35 µs. formatIdBytes works byte by byte and takes 0.52 µs.
  */
 export function formatId(prefix: IdPrefix, id: Uuid): string {
   const a = Number.parseInt(id.slice(0, 8), 16)

@@ -6,7 +6,7 @@
 /** The largest integer that a double represents exactly. It limits sizes, seqs and times in seconds. */
 export const INTEGER_MAX: number = Number.MAX_SAFE_INTEGER
 
-// Text
+// Limits of text
 /** Maximum number of UTF-8 bytes of a name that people choose. Any text of 256 code points fits. */
 export const TEXT_BYTES_MAX = 1_024
 export const URL_BYTES_MAX = 2_048
@@ -16,13 +16,13 @@ export const URL_BYTES_MAX = 2_048
  */
 export const LOCATION_BYTES_MAX = 1_024
 
-// JSON text
+// Limits of JSON text
 /** Maximum nesting depth of arrays and objects. */
 export const JSON_DEPTH_MAX = 64
 /** Maximum number of significant digits of a number. The shortest form of a double has at most as many. */
 export const JSON_DIGITS_MAX = 17
 
-// Envelopes
+// Limits of envelopes
 export const ENVELOPE_BYTES_MAX = 32_768
 /** Maximum nesting depth of arrays, maps and tags in CBOR. */
 export const CBOR_LEVELS_MAX = 8
@@ -30,7 +30,7 @@ export const CBOR_LEVELS_MAX = 8
 export const CBOR_ITEMS_MAX = 1_024
 export const KID_BYTES_MAX = 64
 
-// Statements
+// Limits of statements
 export const SCOPES_MAX = 64
 export const RULES_MAX = 256
 /** Maximum number of items in a batch. The number is 2^11, so the path of an item has at most 11 hashes. */
@@ -47,14 +47,14 @@ export const RETENTION_DAYS_MAX = 36_500
 /** Maximum number of records that one hold names. */
 export const HOLD_RECORDS_MAX = 500
 /**
- * Maximum number of erasures that one `subject-erased` entry names. Each takes at most 17 characters, so all of them
- * fit into an entry.
+ * Maximum number of erasures that one `subject-erased` entry names. The seq of each erasure takes at most 17
+ * characters, so the whole list fits into an entry.
  */
 export const SUBJECT_ERASED_MAX = 1_000
 /** Maximum number of current keys of one agent. */
 export const AGENT_KEYS_MAX = 8
 
-// Notes
+// Limits of notes
 /**
  * Maximum size of a note in bytes. Verifiers of C2SP signed-note must accept sixteen signatures of 5 kB each, which
  * take 107 kB in base64. The rest is for the names of the signers.
@@ -70,7 +70,7 @@ export const ADD_CHECKPOINT_BYTES_MAX: number = NOTE_BYTES_MAX + WITNESS_PATH_MA
 /** Highest level of a tile (C2SP tlog-tiles). */
 export const TILE_LEVEL_MAX = 63
 
-// Proofs and receipts
+// Limits of proofs and receipts
 /** Maximum number of hashes in an inclusion path. A tree of 2^53 leaves has 53 levels. */
 export const INCLUSION_PATH_MAX = 53
 /** Maximum number of hashes in a consistency path. It has at most one hash more than an inclusion path. */
@@ -85,8 +85,8 @@ export const PROOF_DEPTH_MAX = 4
 export const PROOF_KEYS_MAX = 16
 /**
  * Maximum size of a record in bytes. Payload, evidence and values have 64 KiB each. The other members (metadata,
- * references, tolerances, reasons and ids) have 28 KiB. If every character is escaped, it takes six times its length.
- * The rest is reserve.
+ * references, tolerances, reasons and ids) have 28 KiB. The limit is six times the sum, because an escaped character
+ * takes six times its length, plus a reserve.
  */
 export const RECORD_BYTES_MAX = 1_572_864
 /**
@@ -97,7 +97,7 @@ export const RECEIPT_BYTES_MAX = 8_192
 /** Maximum size in bytes of a statement with its receipt. */
 export const RECEIPT_FILE_BYTES_MAX: number = ENVELOPE_BYTES_MAX + RECEIPT_BYTES_MAX
 
-// Lines of exports and bundles
+// Limits of the lines of exports and bundles
 export const SALT_BYTES = 16
 /**
  * Maximum size of a line in bytes. The documents of a batch take at most 18 MiB. The worst case is a body of 4 MiB full
@@ -119,17 +119,23 @@ export const BUNDLE_FIRST_LINE_DEPTH_MAX = 4
 /** Maximum number of keys of one ledger in a bundle. This is enough for a monthly rotation over 80 years. */
 export const BUNDLE_KEYS_MAX = 1_024
 
-// Archives
-/** Maximum number of entries in a piece. The entry's index takes 12 bits of a document's position. */
+// Limits of archives
+/**
+ * Maximum number of entries in a piece. A document's position has 24 bits, and 12 of them are the entry's index in the
+ * piece.
+ */
 export const ARCHIVE_PIECE_ENTRIES_MAX = 4_096
-/** Maximum number of documents of an entry. The document's index takes the other 12 bits of the document's position. */
+/**
+ * Maximum number of documents of an entry. A document's position has 24 bits, and 12 of them are the document's index
+ * in its entry.
+ */
 export const ARCHIVE_ENTRY_DOCUMENTS_MAX = 4_096
 export const ARCHIVE_SEAL_DEPTH_MAX = 3
 export const ARCHIVE_KEY_FILE_DEPTH_MAX = 3
 
-// A ledger as a whole
+// Limits of a ledger as a whole
 /**
- * Maximum time in ms, by `recordedAt`, during which a key may still appear after its revocation, its expiry or the
+ * Maximum time in ms, by `recordedAt`, during which an API key may still appear after its revocation, its expiry or the
  * disabling of its agent. Servers cache keys for at most 5 s. A request may take 40 s from authentication to signature.
  * Two clocks may each be 30 s off the database's clock. The limit is higher than this sum, because an honest ledger
  * must never be refused.
@@ -144,7 +150,7 @@ export const CLOCK_SKEW_MS_MAX = 30_000
  */
 export const TAIL_AGE_MS_MAX = 60_000
 
-// Memory and speed: these limits never change a verdict
+// Limits of memory and time, which never change a verdict
 /**
  * Maximum number of member names that are cached with their canonical form. Senders can invent any number of names, so
  * the cache must be limited.

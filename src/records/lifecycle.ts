@@ -86,7 +86,7 @@ export function refuseMove(
   }
   const next = lifecycle ? nextEvents(lifecycle) : []
   if (next.includes(kind)) return
-  // The worker may verify the completion a moment later. Then the step is allowed, so the error is retryable.
+  // The worker may verify the completion a moment later, and then the step is allowed. So the error is retryable.
   const waits = state === 'SUBMITTED' && (kind === 'verdict-rendered' || kind === 'revision-requested')
   throw new ApiError('state_conflict', `${kind} cannot come next: the record is ${state}`, {
     members: { state, version, nextEvents: next },

@@ -1,4 +1,4 @@
-// Requests
+// Limits of requests
 /**
  * Maximum size in bytes of the body for one record. A document and metadata fit even if every character is escaped. The
  * rest is reserve.
@@ -17,7 +17,7 @@ export const SALT_DISTINCT_BYTES_MIN = 8
 /** Maximum number of characters in the label of the person that a record is about. */
 export const SUBJECT_CHARS_MAX = 256
 
-// Batches
+// Limits of batches
 /** Maximum number of chunks that one request reads to find the depth of parents in batches. */
 export const PARENT_CHUNKS_MAX = 128
 /**
@@ -26,24 +26,24 @@ export const PARENT_CHUNKS_MAX = 128
  */
 export const BATCH_KEYS_MAX = 8_192
 
-// Streams
+// Approximate length in characters of the strings in which long answers are sent.
 export const STREAM_STRING_CHARS = 64 * 1024
 
-// Erasure
+// Limits of erasures
 /**
- * Maximum number of documents that the answer to an erasure lists. A round adds three documents, and the routes allow a
- * record 101 rounds.
+ * Maximum number of documents that the answer to an erasure lists. Each completion of a record adds at most three
+ * documents, and the routes allow a record 101 completions.
  */
 export const ERASABLE_LISTED_MAX = 400
 
-// Retention
+// Limits of retention
 export const MS_PER_DAY = 86_400_000
 /** Maximum number of pages of the chain that one preview reads. A page has 2,048 records or 1,024 entries. */
 export const PREVIEW_PAGES_MAX = 10
 /** Maximum number of current holds of a ledger (migrations/functions/retention.sql). */
 export const HOLDS_STANDING_MAX = 1_024
 
-// A person's records
+// Limits of the search for a person's records
 /** Maximum number of records on a page of a person's records. The records of a page are looked up together. */
 export const SUBJECT_RECORDS_PER_PAGE = 50
 /**

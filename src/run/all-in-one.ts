@@ -99,7 +99,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   stop.throwIfRequested()
 
   const { apiUrl, workerUrl } = logins
-  // Passwords that this command generated are in the URLs.
+  // True if the URLs contain the passwords. Passwords that this command generated are always in the URLs.
   const isInUrl = new URL(apiUrl).password !== ''
   const database = isInUrl ? { ...given.database, password: null } : given.database
   const config: Config = { ...given, ...secrets, dataDir, apiUrl, workerUrl, database }

@@ -33,8 +33,8 @@ const EXIT_UNARCHIVED = 3
  * A file opens all documents that were not erased when the file was written. So destroy older files as you destroy
  * older backups.
  *
- * There is one exception: a document whose erasure is not archived yet. The archive neither verifies nor restores if it
- * lacks both the erasing entry and the document's key. So the new file takes over such a key from the replaced file.
+ * A new file also opens an erased document if its erasure is not archived yet: the key is copied from the replaced
+ * file. Without the erasing entry and without the document's key, the archive would neither verify nor restore.
  */
 export const main = runsToEnd(
   {

@@ -29,7 +29,7 @@ import {
   SCHEMA_WAIT_SECONDS_MAX,
 } from './limits.ts'
 
-/** A ledger id of the usual length. Checks build texts with this id. */
+/** An example of a ledger id. The checks of the public URL build texts with this id. */
 const ANY_LEDGER = formatId('led', '00000000-0000-7000-8000-000000000000' as Uuid)
 
 const PORT = 'must be a port, from 0 to 65535; 0 chooses a free one'
@@ -133,15 +133,19 @@ const environment = z.object({
   TALLYSTICK_API_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_DATABASE_LOGINS: z.literal('rds-iam', 'must be rds-iam, or not set').optional(),
-  // Each of the four keys may be in a file instead. <name>_FILE is then the path of the file (src/run/key-files.ts).
-  // The other TALLYSTICK_DATABASE_… variables are parsed by src/db/connect/options.ts, which the command line uses too.
+  // Each of these four keys (master and operator key, current and previous) may be in a file instead. <name>_FILE is
+  // then the path of the file (src/run/key-files.ts). The other TALLYSTICK_DATABASE_… variables are parsed by
+  // src/db/connect/options.ts, which the command line uses too.
   TALLYSTICK_MASTER_KEY: masterKey.optional(),
   TALLYSTICK_MASTER_KEY_PREVIOUS: masterKey.optional(),
   TALLYSTICK_OPERATOR_KEY: operatorKey.optional(),
   TALLYSTICK_OPERATOR_KEY_PREVIOUS: operatorKey.optional(),
   /** Private addresses that webhooks may be delivered to. */
   TALLYSTICK_OUTBOUND_ALLOW: allowances,
-  /** Witnesses that cosign each checkpoint. The text is parsed below, because parsing depends on the allowances. */
+  /**
+   * Witnesses that cosign each checkpoint. readWitnesses parses the text, because parsing depends on
+   * TALLYSTICK_OUTBOUND_ALLOW.
+   */
   TALLYSTICK_WITNESSES: z.string().default(''),
   TALLYSTICK_PEER_WITNESSES: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })

@@ -8,8 +8,8 @@ import type { Service } from './run-process.ts'
  * Serves metrics and probes on a separate port. The port is not for the public, because metrics show how much is
  * written.
  *
- * A stopping process continues to answer here as long as possible. A worker has only this port. So the port also has
- * /livez and /readyz, which query no database. `others`: returns metrics of another process, which are merged.
+ * A worker has no other port, so this port also serves /livez and /readyz, which query no database. A stopping process
+ * continues to answer here as long as possible. `others`: returns metrics of another process, which are merged.
  */
 export async function serveMetrics(
   metrics: Metrics,

@@ -48,8 +48,8 @@ type Move = {
 
 /**
  * Command `move-ledger`: uses the logins of both databases' owners and moves a ledger between running deployments
- * (docs/operate/capacity.md#several-deployments-behind-one-address). After a crash, run it again: the two chain heads
- * alone contain the progress.
+ * (docs/operate/capacity.md#several-deployments-behind-one-address). After a crash, run it again. It continues where it
+ * stopped, because the chain heads of both databases contain the progress.
  */
 export const main = runsToEnd(
   {
@@ -132,7 +132,7 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
 }
 
 /**
- * Throws unless both databases have the same rows, and the copy verifies from its first entry, against its newest
+ * Throws if the databases have different rows, or if the copy does not verify from its first entry against its newest
  * checkpoint.
  */
 async function verifyCopy({ ledger, ledgerId, source, target, targetDatabase }: Move): Promise<void> {
@@ -156,8 +156,8 @@ async function finish(move: Move): Promise<void> {
 }
 
 /**
- * Throws if the target has more entries than the source. Before that, opens the target again, because an undo that was
- * killed may have closed the target.
+ * Throws if the target has more entries than the source. In this case, first opens the target again, because an undo
+ * that was killed may have closed the target.
  */
 async function refuseGrown(
   { ledger, ledgerId, target }: Move,
@@ -208,8 +208,8 @@ async function readBoth({ ledgerId, source, target }: Move): Promise<[LedgerStat
 }
 
 /**
- * Throws unless both deployments have the same master key, note key and schema. `mayDiffer`: true if the note keys
- * may differ.
+ * Throws if the deployments have different master keys, note keys or schemas. `mayDiffer`: true if the note keys may
+ * differ.
  */
 async function requireSameDeployment(
   config: Config,

@@ -91,7 +91,10 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
   console.log(`${ledger} continues from its verified size: checkpoints, verdicts, settlements`)
 }
 
-/** Adds missing entries to the head. The changes are committed only if the whole ledger then verifies. */
+/**
+ * Moves a ledger's head to its newest entry, and adds or removes rows of work that waits for the worker. The changes
+ * are committed only if the whole ledger then verifies.
+ */
 async function mend(client: pg.Client, names: readonly string[]): Promise<void> {
   const [ledger] = names
   if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')

@@ -57,7 +57,8 @@ type Resealed = {
  *
  * Rows that `current` has sealed are skipped. So a second run continues the first, and finds rows that were sealed
  * meanwhile. If neither key has sealed a key of the deployment, throws before any change. A single transaction would
- * take too long: 40,000 rows took 19 s, and a revocation waits for the row of its key while it blocks the append.
+ * take too long: 40,000 rows took 19 s. During this time, the revocation of an API key would wait for the key's row and
+ * block the append.
  */
 export async function resealSecrets(
   client: pg.ClientBase,

@@ -10,13 +10,16 @@ export const otlpSettings = z
   })
   .meta({ id: 'OtlpSettings' })
 
-/** The settings are a member of an object, because a missing body reads as null. So a missing body changes nothing. */
+/**
+ * The settings are a member of the body, because a missing body is read as null. If null alone meant "default
+ * settings", a missing body would reset the settings.
+ */
 export const otlpBody = z
   .strictObject({ otlp: otlpSettings.nullable().describe('null: the defaults') })
   .meta({ examples: [{ otlp: { take: 'agents', content: 'digest', rest: 'drop' } }, { otlp: null }] })
 export const otlpAnswer = z.strictObject({ otlp: otlpSettings.nullable() })
 
-/** Body of a request. A thread reads it (src/records/otlp). In protobuf, the body consists of bytes. */
+/** Body of an export request, in JSON or protobuf. A thread parses it (src/records/otlp). */
 export const exportRequest = z.looseObject({}).describe('an Export…ServiceRequest of OTLP 1.x')
 
 export const rpcStatus = z

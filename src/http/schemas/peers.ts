@@ -48,7 +48,7 @@ const usedOf = (what: string) =>
   })
 
 /**
- * The budget is a member of an object, because a missing body reads as null. If null alone meant "no budget", a
+ * The budget is a member of the body, because a missing body is read as null. If null alone meant "no budget", a
  * missing body would remove the budget.
  */
 export const peerBudgetBody = z

@@ -12,7 +12,7 @@ export const rateLimit = z.strictObject({
 })
 
 /**
- * The limit is a member of an object, because a missing body reads as null. If null alone meant "no limit", a missing
+ * The limit is a member of the body, because a missing body is read as null. If null alone meant "no limit", a missing
  * body would remove the limit.
  */
 export const rateLimitBody = z

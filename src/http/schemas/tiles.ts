@@ -6,5 +6,5 @@ export const tileParams = z.strictObject({
   '*': z.string().describe('`<L>/<N>` or `entries/<N>`, with `.p/<W>` if it is not full (C2SP tlog-tiles)'),
 })
 
-/** A tile: hashes of 32 bytes each. Or an entry bundle: entries, each after its length. */
+/** A tile (hashes of 32 bytes each) or an entry bundle (entries, each preceded by its length). */
 export const tileBytes = { content: { 'application/octet-stream': { schema: z.string() } } }

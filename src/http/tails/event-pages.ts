@@ -15,7 +15,7 @@ export type FittedPage = {
   readonly texts: readonly string[]
   readonly position: EventPosition
   readonly more: boolean
-  /** True if the worker has not yet verified the ledger up to the next event. The event must wait for that. */
+  /** True if the next event must wait until the worker has verified the ledger up to this event. */
   readonly isGated: boolean
   /** True if more events were read than fit into the page. */
   readonly isCut: boolean

@@ -58,11 +58,11 @@ type Tail = {
 /** Progress of a tail. All times are values of performance.now(). */
 type TailProgress = {
   position: EventPosition
-  /** The sizes that mark the end of the ledger, as they were last read. */
+  /** Size, verified size and newest checkpoint of the ledger, as they were last read. */
   ends: LedgerEnds
-  /** True if all events before `ends` were sent. */
+  /** True if all events up to `ends` were sent. */
   isAtEnd: boolean
-  /** True if the worker has not yet verified the ledger up to the next event. The event must wait for that. */
+  /** True if the next event must wait until the worker has verified the ledger up to this event. */
   isGated: boolean
   limit: number
   writtenAtMs: number
@@ -176,7 +176,7 @@ export class EventTails {
     const { socket } = request.raw
     this.#open.set(ending, stream)
     if (this.#isClosing) ending.abort()
-    // Both calls are needed, because destroying a stream does not end a generator that waits.
+    // Destroying a stream does not end a generator that waits, so `ending` is aborted too.
     const abandon = () => {
       ending.abort()
       stream.destroy()

@@ -10,8 +10,8 @@ import { whenHalfClosed } from './half-closed.ts'
 export type WaitDeps = Pick<Deps, 'admission' | 'callers' | 'now'>
 
 /**
- * Requests that wait. A waiting request gives back its slot among the requests under way. It takes a slot again before
- * it continues.
+ * Lets requests wait. While a request waits, it does not count towards the limit of requests under way. It counts again
+ * before it continues.
  */
 export class Waits {
   readonly slots: Slots

@@ -23,8 +23,8 @@ const closed = (required: readonly string[], properties: object) => ({
 
 /**
  * Digest of content, or the reason why there is no digest (docs/formats/content-digests.md). The digest has no salt, so
- * a reader of the payload can guess the content and check the guess. Therefore only a salted digest of the whole
- * payload is in the chain. This digest is erased together with the payload.
+ * a reader of the payload can guess the content and check the guess. Therefore the chain contains only a salted digest
+ * of the whole payload. The unsalted digest is part of the payload and is erased with it.
  */
 const digestOf = (content: string) => ({
   anyOf: [

@@ -13,7 +13,7 @@ type TypeFigures = {
 type Types = { readonly figures: TypeFigures }
 
 /**
- * Registers metrics of a type registry. `part`: says whose registry it is. Servers and workers have a registry each.
+ * Registers metrics of a type registry. Servers and workers have a registry each. `part`: the owner of this registry.
  */
 export function watchTypes(metrics: Metrics, part: 'server' | 'worker', types: Types): void {
   metrics.addPart<Types>('types', part, types, (parts) => defineTypes(metrics, parts))

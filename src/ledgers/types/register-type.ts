@@ -32,8 +32,8 @@ export async function registerType(
     throw new ApiError('type_exists', `${definition.name} is the name of a built-in type`)
   const canonical = canonicalOrRefuse(definition)
   const known = await findSame(deps, caller, name, canonical)
-  // With an Idempotency-Key, only the database can decide, because an earlier try of the same request may have
-  // registered the type.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have
+  // registered the type. The database then finds the earlier attempt.
   if (known && idempotency === null) return { type: known, outcome: 'existing' }
   if (!known) await compileOrRefuse(deps.types, caller, definition)
   try {

@@ -26,8 +26,8 @@ type Members = Record<string, unknown>
 type ValidationThreads = Pick<ThreadPool<{ validateText: typeof validateText }>, 'run'>
 
 /**
- * Memory that a compiled definition takes for keys, values and messages of its checks, in bytes for each byte of its
- * text.
+ * Estimated memory of a compiled definition, in bytes for each byte of its text. It is for the keys, values and
+ * messages of the definition's checks.
  */
 const MEMORY_PER_DEFINITION_BYTE = 4
 const HELD_PER_RULE_BYTES = 512

@@ -7,7 +7,7 @@ import {
 } from './limits.ts'
 
 type Account = {
-  /** Time at which the ledger's share will cover all the time that the ledger has used so far. */
+  /** Time up to which the ledger has used its share. Each ms of work moves this time by 1 / SCHEMA_WORK_SHARE ms. */
   paidUntilMs: number
   readonly waiting: (() => void)[]
 }
@@ -28,8 +28,8 @@ export class WorkShares {
   }
 
   /**
-   * `waiting`: number of pieces of work that wait now. Since the process began: `delayed` and `refused` are numbers of
-   * pieces of work, and `ms` is the time of all work.
+   * `waiting`: number of pieces of work that wait now. The other figures are totals since the process began: `delayed`
+   * and `refused` are numbers of pieces of work, and `ms` is the time of all work.
    */
   get figures(): Readonly<Record<'waiting' | 'delayed' | 'refused' | 'ms', number>> {
     return this.#figures
@@ -68,7 +68,7 @@ export class WorkShares {
     })
   }
 
-  /** Adds the time of work that ran elsewhere and has just ended to the time that the ledger has used. */
+  /** Charges the ledger for `ms` of work that has just ended elsewhere, for example in a thread. */
   charge(ledger: string, ms: number): void {
     this.#charge(this.#accountOf(ledger), this.#clock() - ms, ms)
   }
@@ -93,7 +93,7 @@ export class WorkShares {
 
   /**
    * Runs as many waiting pieces of work in one slice as the share allows. If only one piece ran in each slice, many
-   * small pieces would wait longer while the thread is busy.
+   * small pieces would wait too long when the event loop is busy.
    */
   #wake(account: Account): void {
     setTimeout(

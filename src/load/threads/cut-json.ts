@@ -17,8 +17,8 @@ export type JsonFragment = {
 type PieceBounds = { readonly depthMax: number; readonly tokensInPieceMax: number }
 
 /**
- * Limits of a piece with elements of a list: number of characters, and number of names and values. The piece ends after
- * the first element with which it exceeds a limit. Parsing such a piece takes 1 ms.
+ * Limits of a piece that contains elements of a list: number of characters, and number of names and values. Elements
+ * are added to a piece until it exceeds a limit. Parsing such a piece takes 1 ms.
  */
 const PIECE_CHARS = 64 * 1024
 const PIECE_TOKENS = 8 * 1024
@@ -42,8 +42,8 @@ const CLOSE_OBJECT = 0x7d
  * Cuts the text of a JSON object into pieces. If the text is something else, the function still ends, but the result is
  * meaningless. The text is cut before it is parsed, so that a costly text is refused early.
  *
- * Throws `json_too_costly` if a member, or an element of a member that is a list, has more than `tokensInPieceMax`
- * names and values, because a piece is parsed without a pause. Throws `json_depth` for a text that is far too deep.
+ * A piece is parsed without a pause. So this function throws `json_too_costly` if one member, or one element of a list,
+ * has more than `tokensInPieceMax` names and values. It throws `json_depth` for a text that is far too deep.
  */
 export function cutJson(text: string, bounds: PieceBounds): JsonFragment[] {
   const pieces: JsonFragment[] = []

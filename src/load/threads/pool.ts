@@ -32,9 +32,9 @@ type PoolOptions = {
  * thread that crashes is replaced too.
  *
  * If no other owner waits, a thread gets the next piece of work of its owner before it has finished the current piece.
- * It then begins the next piece without waiting for the event loop. With batches of 1,000 records from 8 producers,
- * this gives 65,200 records/s instead of 49,700. With batches of 100 records from 64 producers, it gives 57,200 instead
- * of 31,300 (with one thread more). If the thread is lost, the next piece is lost too.
+ * The thread then begins the next piece without waiting for the event loop. With batches of 1,000 records from 8
+ * producers, this gives 65,200 records/s instead of 49,700. With batches of 100 records from 64 producers and one
+ * thread more, it gives 57,200 instead of 31,300. If the thread is lost, the next piece is lost too.
  *
  * A thread is started when there is work for it. Idle threads do not prevent the process from ending.
  */

@@ -20,7 +20,7 @@ export function readGauge(metrics: Metrics, definition: Definition, read: Read):
   register(metrics, 'gauge', definition, read)
 }
 
-/** Adds a counter in the way of `readGauge`. The value that `read` returns MUST NOT fall while the process runs. */
+/** Adds a counter, as `readGauge` adds a gauge. The value that `read` returns MUST NOT fall while the process runs. */
 export function readCounter(metrics: Metrics, definition: Definition, read: Read): void {
   register(metrics, 'counter', definition, read)
 }
@@ -64,7 +64,7 @@ export class Tally<Value extends string> {
   }
 }
 
-/** Returns one reading for each part. The label names the part. */
+/** Returns one reading for each member of `figures`. The name of the member becomes the value of the label. */
 export function readingsOf(label: string, figures: Readonly<Record<string, number>>): Reading[] {
   return Object.entries(figures).map(([name, value]) => ({ labels: { [label]: name }, value }))
 }

@@ -112,7 +112,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** A variable that is ignored, and why. The value of the variable is left out, because it may be a secret. */
 export type Ignored = { readonly variable: string; readonly why: string }
 type Parsed = {
-  /** null if tracing is off. */
+  /** Options of tracing. null if tracing is off. */
   readonly options: TracingOptions | null
   readonly ignored: readonly Ignored[]
 }

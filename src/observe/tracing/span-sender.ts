@@ -141,8 +141,8 @@ export class SpanSender {
 }
 
 /**
- * Runs `make` with an empty environment. Otherwise the library would read the environment itself, and send headers that
- * options.ts has refused.
+ * Runs `make` with an empty environment. Otherwise OpenTelemetry would read the environment itself, and send headers
+ * that options.ts has refused.
  */
 function withoutEnvironment<T>(make: () => T): T {
   const { env } = process

@@ -3,8 +3,8 @@ import { type Allowances, classifyAddress } from './allowances.ts'
 import { OUTBOUND_URL_CHARS_MAX } from './limits.ts'
 
 /**
- * The only permitted ports below 1024. The other ports belong to other protocols, whose servers might take the text
- * that we post as commands.
+ * The only permitted ports below 1024. The other ports belong to other protocols. Their servers might interpret a
+ * posted text as commands.
  */
 const PORTS_BELOW_1024: readonly number[] = [80, 443]
 
@@ -12,7 +12,9 @@ export type UrlRefusal = 'malformed' | 'scheme' | 'userinfo' | 'fragment' | 'por
 
 export type Target = {
   readonly url: URL
-  /** True for plain HTTP and for a port of another protocol. The name must then resolve to an allowed address. */
+  /**
+   * True if the URL is plain HTTP or has a port of another protocol. The name must then resolve to an allowed address.
+   */
   readonly allowedOnly: boolean
 }
 

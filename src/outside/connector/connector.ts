@@ -64,8 +64,8 @@ export class Connector {
    * no such answer.
    *
    * After the errors `timeout`, `reset`, `aborted` and `malformed_answer`, the peer may have done what the request asks
-   * for. The request may be sent twice. This happens if a reused connection ends before any byte of an answer has
-   * arrived: most likely the peer closed the idle connection.
+   * for. If a reused connection ends before any byte of an answer, the request is sent again on a new connection,
+   * because the peer has most likely closed the idle connection.
    */
   async post(request: OutboundRequest): Promise<OutboundAnswer> {
     const target = checkOutboundUrl(request.url, this.#allowances)

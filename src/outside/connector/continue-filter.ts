@@ -12,7 +12,9 @@ const CONTINUE = 'HTTP/1.1 100'
  *
  * A client MUST be able to parse an interim answer that it did not request (RFC 9110 §15.2), but in undici the exchange
  * fails on `100 Continue`. Only heads of the exact form are removed, and only before the head of the final answer. All
- * other bytes of a peer reach undici's parser unchanged. undici reads with `socket.read()`. If that changes,
+ * other bytes of a peer reach undici's parser unchanged.
+ *
+ * The filter replaces `socket.read()`, because undici reads with this method. If undici changes this,
  * test/outside/connector/answers.test.ts fails.
  */
 export class ContinueFilter {
@@ -73,8 +75,8 @@ export class ContinueFilter {
    * Returns the length of the interim head at the start of `bytes`.
    *
    * - `open`: the head is incomplete.
-   * - `none`: the bytes do not start with an interim head. Also if the head is too long, or if the peer has sent too
-   *   many of them.
+   * - `none`: the bytes do not start with an interim head, the head is too long, or the peer has sent too many interim
+   *   heads.
    */
   #endOfInterim(bytes: Buffer): number | 'open' | 'none' {
     if (this.#taken >= OUTBOUND_INTERIM_ANSWERS_MAX || !isInterim(startOf(bytes))) return 'none'

@@ -21,9 +21,9 @@ export class LedgerWatch {
   }
 
   /**
-   * Waits until the ledger has grown beyond `than`, and returns its new ends. Returns null after `msMax`, or when
-   * `signal` aborts. `isGated`: true if the next event waits for verification. Then only a higher verified size ends
-   * the wait.
+   * Waits until the ledger has grown beyond `than`. Returns the ledger's new size, verified size and newest checkpoint.
+   * Returns null after `msMax`, or when `signal` aborts. `isGated`: true if the next event waits for verification. Then
+   * only a higher verified size ends the wait.
    */
   grown(
     ledgerId: Uuid,

@@ -45,7 +45,10 @@ export type EventPage = {
    * step.
    */
   readonly position: EventPosition
-  /** True if the page is full, or if the ledger's end was not reached and the next event is not gated. */
+  /**
+   * True if the next page can be read at once. This is the case if this page is full, or if the ledger's end was not
+   * reached and the next event is not gated.
+   */
   readonly more: boolean
   /**
    * True if the next event is a settlement at or above the ledger's verified size. That event must not be delivered
@@ -69,11 +72,11 @@ export type EventSource = {
 
 /**
  * Reads at most `limit` events after a position, in order. At most EVENTS_SCANNED_MAX unwanted entries are skipped.
- * `ends`: the ledger's size, verified size and last checkpoint. Later events belong to the next page.
+ * `ends`: the ledger's size, verified size and last checkpoint. No event beyond `ends` is read.
  *
- * A receiver of a settlement moves money. A settlement at or above the verified size is therefore not returned, nor any
- * event after it. A checkpoint is returned after the entries that it covers. If these entries were delivered before the
- * checkpoint was published, the checkpoint comes next.
+ * A receiver of a settlement moves money. So if a settlement is at or above the verified size, neither the settlement
+ * nor any later event is returned. A checkpoint is returned after the entries that it covers. If these entries were
+ * delivered before the checkpoint was published, the checkpoint comes next.
  */
 export async function readEvents(
   db: Db,
@@ -195,8 +198,8 @@ async function mixCheckpoints(
     checkpoint = size
     mixed.push({ event: checkpointEvent(ledgerId, row), after: { ...at, checkpoint } })
   }
-  // Events after the last checkpoint on the page. If the page has no room for all checkpoints, these events do not
-  // fit either.
+  // This adds the events after the last checkpoint of the page. If the page has no room for all checkpoints, it has no
+  // room for these events either.
   for (const { event, after } of steps.slice(next))
     mixed.push({ event, after: { seq: after.seq, eventsDelivered: after.eventsDelivered, checkpoint } })
   return { steps: mixed, position: { seq: end, eventsDelivered, checkpoint } }

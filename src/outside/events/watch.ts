@@ -20,8 +20,9 @@ type Waiter<Seen> = (seen: Seen) => void
 type Watched<Key, Seen> = { readonly key: Key; readonly waiters: Set<Waiter<Seen>> }
 
 /**
- * Waits until the database has a state that any process may write. One query serves all keys that have a waiter.
- * Without waiters no query runs. While the database is unreachable, waiters continue to wait.
+ * Waits for changes of state in the database. Any process may make these changes, so the database is polled. One query
+ * serves all keys that have a waiter. Without waiters no query runs. While the database is unreachable, waiters
+ * continue to wait.
  */
 export class Watch<Key, Seen> {
   readonly #options: WatchOptions<Key, Seen>

@@ -197,7 +197,7 @@ function decideOwnOffer(
 
 /**
  * Decides about a step that an agent of the peer offers for a record of ours. Here the offer is only checked for its
- * form. The record's lifecycle decides later whether the step is taken.
+ * form. The record's lifecycle decides later whether the step is accepted.
  */
 function decideOffer(known: StoredState, entry: ProposedEntry): Decision {
   if (predicateOf(entry)['peer'] !== known.ids.peer)
@@ -255,8 +255,8 @@ function follow(before: GatedRecord, entry: ProposedEntry): GatedRecord {
 }
 
 /**
- * Returns whether the home shares the record's documents whole or as digests. The record's creation says so, or an
- * earlier `record-shared`. Throws EntryRefused if the record is not shared.
+ * Returns whether the home shares the record's documents whole or as digests. The record's creation or an earlier
+ * `record-shared` entry states this. Throws EntryRefused if the record is not shared.
  */
 function requireShare(
   known: StoredState,
@@ -295,8 +295,8 @@ function requireType(known: StoredState, entry: ProposedEntry): string | null {
 }
 
 /**
- * Returns the seq of our offer that the step takes. Returns null if the step's actor is not an agent of ours. A step of
- * one of our agents MUST equal its offer; otherwise the function throws.
+ * Returns the seq of our agent's offer from which the home made this step. Returns null if the step's actor is not an
+ * agent of ours. Throws if the step differs from the offer.
  */
 function takenOffer(known: StoredState, entry: ProposedEntry): number | null {
   const { offer, actor } = predicateOf(entry) as {

@@ -18,7 +18,7 @@ import { EntryRefused, verifyProposed } from './proposed.ts'
 export type ForkDeps = { readonly peerMacs: PeerMacs }
 
 /**
- * Lists the forks of a page, without the rows whose entry the peer has not signed. `after`: the last row of the
+ * Lists the forks of a page. Leaves out a row if the peer has not signed its entry. `after`: the last row of the
  * previous page. The returned `after` is null if there are no more rows.
  */
 export async function readForks(

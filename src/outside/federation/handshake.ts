@@ -70,8 +70,9 @@ function keyOf({ envelopeKey }: Identity) {
 }
 
 /**
- * Returns the answer to the invited side, also to a repeated request, because the first answer may have been lost.
- * Throws ApiError if another ledger used the invitation.
+ * Returns the answer to the invited side. A repeated request gets the same answer, because the first answer may have
+ * been lost. Throws ApiError if another ledger used the invitation, or if the invitation was withdrawn or the peering
+ * revoked.
  */
 async function answerAgain(
   { readPool }: Pick<IntroductionDeps, 'readPool'>,
@@ -160,8 +161,8 @@ export function peerAdded(
 }
 
 /**
- * Returns the leaf (hex) of the inviter's `peer-added`. Throws ProofError unless the invitation's key has signed
- * exactly this handshake.
+ * Returns the leaf (hex) of the inviter's `peer-added`. Throws ProofError if the invitation's key did not sign the
+ * entry, or if the entry is about another handshake.
  */
 export function verifyCounterpart(envelope: Uint8Array, handshake: Handshake): string {
   const key = parsePeerKey(handshake.inviter.envelopeKey)

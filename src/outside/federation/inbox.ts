@@ -13,15 +13,18 @@ type PeeringName = Pick<PeeringIds, 'ledger' | 'peer'>
  * One peer may have only a few requests here; otherwise it would take all slots. One tenant can control a thousand
  * peers. So the peers of one ledger together may have only half of the slots that other ledgers leave.
  *
- * Ledgers are served round-robin, and so are the peers of a ledger. Each peer has at most one request in the queue. Its
- * next request enters the queue when that request has ended. So one request of a peer is checked while another one is
- * appended. No peer waits for more than one request of any other peer.
+ * Ledgers are served round-robin, and so are the peers of a ledger. Each peer has at most one request in the queue. The
+ * peer's next request is checked meanwhile, and enters the queue when the first request has ended. So no peer waits for
+ * more than one request of any other peer.
  */
 export class Inbox {
   /** Queues the waiting requests of each ledger. Each peer has at most one waiting request. */
   readonly #waiting = new FairQueue<() => void>()
   readonly #places = new Shares({ rule: 'rest', max: PEER_REQUESTS_WAITING_MAX })
-  /** Maps a ledger and peer to the number of their unfinished requests and the end of the last request. */
+  /**
+   * Maps a ledger and peer to the number of their unfinished requests, and to a promise that resolves at the end of the
+   * last request.
+   */
   readonly #ofPeering = new Map<string, { count: number; last: Promise<void> }>()
   /** Ledgers for which a request is being appended. */
   readonly #busy = new Set<string>()

@@ -12,11 +12,11 @@ import type { ProposedEntry } from './proposed.ts'
 export type JudgedEvidence = ReadonlyMap<ProposedEntry, ApiError | null>
 
 /**
- * Validates the evidence of each offer that may still be taken.
+ * Validates the evidence of each offer that may still be accepted.
  *
  * A tenant's costly schema may take seconds. So validation runs before the transaction, and before the request takes an
- * inbox slot. Offers that can't be taken any more are skipped. This is safe, because versions only grow and a record's
- * type never changes.
+ * inbox slot. Offers that can't be accepted any more are skipped. This is safe, because versions only grow and a
+ * record's type never changes.
  */
 export async function judgeEvidence(
   deps: OfferedStepDeps & { readonly readPool: pg.Pool },

@@ -8,8 +8,8 @@ export const PEER_INVITATION_MS_MAX = 24 * 3_600_000
 export const PEER_CLOCK_WINDOW_MS = 60_000
 export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
 /**
- * Maximum size in bytes of a request that contains its own key. Such a request is read before the sender is known. An
- * identity has at most 3 KiB.
+ * Maximum size in bytes of a request that contains the key for its own signature. Such a request is read before the
+ * sender is known. It contains an identity, which has at most 3 KiB.
  */
 export const PEER_INTRODUCTION_BYTES_MAX = 8 * 1024
 export const PEER_ROTATIONS_BYTES_MAX = 256 * 1024
@@ -40,7 +40,7 @@ export const PEER_ENTRIES_PER_TOKEN = 100
 export const PEER_REQUESTS_BURST = 200
 /**
  * Number of bytes that count as one more request. So a peering may send 12 MiB a second on average. A peer that runs
- * this server sends a quarter of that.
+ * Tallystick sends a quarter of that.
  */
 export const PEER_BYTES_PER_TOKEN = 256 * 1024
 
@@ -57,8 +57,8 @@ export const PEER_REQUESTS_AT_ONCE = 2
  */
 export const PEER_REQUESTS_WAITING_MAX = 64
 /**
- * Maximum number of requests of one peering, running or waiting. An honest sender has PEER_REQUESTS_UNDER_WAY requests.
- * As many again may still run here after the sender has aborted them.
+ * Maximum number of requests of one peering, running or waiting. It is twice PEER_REQUESTS_UNDER_WAY: a sender may have
+ * aborted its requests and sent new ones, while the aborted requests still run here.
  */
 export const PEER_REQUESTS_PER_PEERING_MAX = 4
 /**
@@ -67,8 +67,8 @@ export const PEER_REQUESTS_PER_PEERING_MAX = 4
  */
 export const PEER_DECISIONS_MAX = 3
 /**
- * Maximum number of offers of one peer for one record. Taken and refused offers count. Each offer is an entry. Offers
- * beyond the limit are refused without an entry.
+ * Maximum number of offers of one peer for one record, including accepted and refused offers. Each offer is an entry.
+ * Offers beyond the limit are refused without an entry.
  */
 export const PEER_OFFERS_MAX = 2_500
 export const PEER_FORKS_STORED_MAX = 1_000
@@ -106,7 +106,7 @@ export const PEER_REQUESTS_UNDER_WAY = 2
  * request costs as much as twenty entries.
  */
 export const PEER_ENTRIES_OVERLAP_MIN = 100
-/** Maximum number of jobs that are ready to be taken. */
+/** Maximum number of jobs that wait for a worker. */
 export const PEER_JOBS_QUEUED_MAX = 64
 /**
  * Time in ms after which a lease expires. It is longer than a request may take, so that no other worker sends the same
@@ -150,14 +150,17 @@ export const PEER_REQUEST_ENTRY_BYTES_SLOW = 64 * 1024
 /** Time in ms without a refusal after which larger requests are tried again. */
 export const PEER_REQUEST_GROW_AFTER_MS = 600_000
 /**
- * Maximum size in bytes of the answer for each entry. PEER_ANSWER_BYTES_BASE is added to the sum. A receipt has 1.5
- * KiB, and no outcome is larger than this limit.
+ * Maximum size in bytes of the answer for each entry of a request. The maximum of the whole answer is the sum, plus
+ * PEER_ANSWER_BYTES_BASE. A receipt has 1.5 KiB, and no outcome is larger than this limit.
  */
 export const PEER_OUTCOME_BYTES_MAX = 8 * 1024
 export const PEER_ANSWER_BYTES_BASE = 64 * 1024
-/** Maximum size in bytes of any other answer. A page of a summary has 140 KiB. */
+/** Maximum size in bytes of an answer without outcomes of entries. For example, a page of a summary has 140 KiB. */
 export const PEER_PAGE_BYTES_MAX = 256 * 1024
-/** First and longest pause in ms after failures. Each pause is twice as long as the previous pause. */
+/**
+ * First pause (PEER_RETRY_MS_MIN) and longest pause (PEER_RETRY_MS_MAX) in ms after failures. Each pause is twice as
+ * long as the previous pause.
+ */
 export const PEER_RETRY_MS_MIN = 1_000
 export const PEER_RETRY_MS_MAX = 300_000
 /**
@@ -173,5 +176,5 @@ export const PEER_SUMMARY_RECORDS_MAX = 1_000
 export const PEER_SUMMARY_PAGES_MAX = 100
 /** Maximum number of differing records that a reconciliation lists. It counts all of them. */
 export const PEER_DIFFERENCES_SHOWN_MAX = 100
-/** Maximum number of dead letters that the metrics count, and of open offers. */
+/** Maximum number of dead letters that the metrics count, and maximum number of open offers that they count. */
 export const PEER_MATTERS_COUNTED_MAX = 10_000

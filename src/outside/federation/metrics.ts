@@ -190,8 +190,8 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
 }
 
 /**
- * Reasons why an entry of a peer was refused: the most telling codes of docs/formats/federation.md. All other codes
- * count as `other`.
+ * Reasons why an entry of a peer was refused. These are the most useful of the codes in docs/formats/federation.md. All
+ * other codes count as `other`.
  */
 const REFUSALS = [
   'fork',

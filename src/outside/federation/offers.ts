@@ -138,7 +138,7 @@ async function offer(
 
 /**
  * Returns the result of an earlier offer with the same idempotency key, in whatever state the record is now. Throws
- * `error` if there was none.
+ * `error` if there was no such offer.
  */
 async function explainRefusal(
   deps: OfferDeps,

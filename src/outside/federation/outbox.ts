@@ -25,8 +25,8 @@ export type Outgoing = {
   readonly isFull: boolean
   readonly nextSeq: number
   /**
-   * Change of the backlog once the entries are settled: the backlog's record, and the seq of its first remaining entry.
-   * null if the backlog does not change.
+   * Change of the backlog after the peer has answered for these entries: the backlog's record, and the seq of its first
+   * remaining entry. null if the backlog does not change.
    */
   readonly backlog: BacklogChange | null
 }
@@ -36,8 +36,8 @@ export type RequestMax = { readonly entries: number; readonly bytes: number }
 
 /**
  * Reads the next entries to send. The backlog comes first, because later entries of the chain may depend on it. The
- * backlog consists of older entries of one record: the record was shared after them, or the peer lacks them. No request
- * mixes entries of the backlog with others.
+ * backlog consists of older entries of one record. They are sent late, because the record was shared after them or
+ * because the peer lacks them. No request mixes entries of the backlog with others.
  */
 export async function readOutgoing(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
   return peer.backlog === null ? readRange(db, peer, max) : readBacklog(db, peer, peer.backlog, max)

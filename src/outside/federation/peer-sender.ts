@@ -108,10 +108,10 @@ class PeerSender {
   readonly #stopping: AbortSignal
   readonly #beganAtMs = performance.now()
   #limits = new RequestLimits(null)
-  /** The request of entries that failed with a PeerError. null if no request failed. */
+  /** The request with entries that failed with a PeerError. null if no request failed. */
   #failed: Request | null = null
   #isLost = false
-  /** Records whose share was sent during this lease. */
+  /** Records whose `record-shared` entry was sent during this lease. */
   readonly #shared = new Set<Uuid>()
 
   constructor(deps: PeerSenderDeps, lease: PeerLease, stopping: AbortSignal) {
@@ -158,8 +158,8 @@ class PeerSender {
   }
 
   /**
-   * Lowers the limits after a request of entries was refused or got no answer. Returns null if sending can go on,
-   * otherwise the failure that ends the lease.
+   * Lowers the limits after a request with entries was refused or got no answer. Returns null if sending can go on.
+   * Otherwise returns the failure that ends the lease.
    */
   async #sendLess(error: PeerError): Promise<PeerError | null> {
     if (this.#failed === null) return error
@@ -247,7 +247,8 @@ class PeerSender {
     if (peer.backlog !== null && !this.#shared.has(peer.backlog.recordId)) {
       const share = await readLaterShare(this.#deps.pool, peer, peer.backlog, this.#limits.max)
       if (share !== null) await this.#send(peer, share)
-      // Added only after the share was sent. A share that failed is sent again before the backlog.
+      // The record is added only after its `record-shared` entry was sent. If sending fails, the entry is sent again
+      // before the backlog.
       this.#shared.add(peer.backlog.recordId)
       if (share !== null) return true
     }

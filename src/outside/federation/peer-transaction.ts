@@ -31,7 +31,8 @@ export async function inTransaction<T>(
       return work(client, contact)
     })
   } catch (error) {
-    // The constraint means that the peering has changed since the request's headers were checked.
+    // A violation of the constraint `peers_state` means that the peering has changed since the request's headers were
+    // checked.
     if (constraintOf(error) !== 'peers_state') translateConstraint(error)
     const contact = await findAuthenticContact(deps, deps.writePool, request)
     if (contact) refuseState(contact)

@@ -110,7 +110,7 @@ function readInvitation(
 }
 
 /**
- * Throws ApiError `url_refused` unless the URL passes the rules for a tenant's URL. Peers and tenants are equally
+ * Throws ApiError `url_refused` if the URL breaks the rules for a tenant's URL. Peers and tenants are equally
  * untrusted.
  */
 export function refusePeerUrl(url: string, allowances: Allowances): void {
@@ -124,7 +124,7 @@ function invalidInvitation(why: string): ApiError {
   return new ApiError('invalid_request', `/invitation: ${why}`, { members: { path: '/invitation' } })
 }
 
-/** Returns the fields that an invitation's MAC covers: all columns of the row that bind the invited side. */
+/** Returns the fields of an invitation that its MAC covers. */
 export function openInvitation(
   ledgerId: Uuid,
   { peerId, expiresAt, inviter }: Pick<PeerRow, 'peerId' | 'expiresAt' | 'inviter'>,
@@ -166,7 +166,8 @@ export async function changePeering(
     return { peer: await getPeer(deps, caller, peerId), replayed: false }
   }
   const from: readonly PeerRow['state'][] = FROM[change]
-  // With an Idempotency-Key only the append refuses a wrong state, because this request may have succeeded before.
+  // A request with an Idempotency-Key skips this check, because an earlier attempt of the same request may have
+  // succeeded. The append then refuses a wrong state.
   const isLate = !from.includes(peer.state) && idempotency === null
   if (isLate || peer.handshake === null) throw wrongState(peer, change)
   const { replayed } = await administer(deps, caller, {

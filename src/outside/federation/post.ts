@@ -148,8 +148,8 @@ async function parseAnswer(
 }
 
 /**
- * Makes the error for any answer that is not a success. A tenant reads the error. So the error contains none of the
- * peer's text but the code, and the code only if it has the form of a code.
+ * Makes the error for any answer that is not a success. A tenant reads the error, so it contains no text of the peer.
+ * Only the peer's code is included, if it has the form of a code.
  */
 function problemOf(
   { status, retryAfterMs, dateMs }: OutboundAnswer,
@@ -172,8 +172,8 @@ function problemOf(
 const REFUSED = { size: 'request_too_large', contents: 'request_refused' } as const
 
 /**
- * Statuses that refuse a body for its content. The first list is for answers of a peer, the second list for answers of
- * a firewall in front of the peer.
+ * Statuses that refuse a body for its content. REFUSES_CONTENTS is for answers of a peer. REFUSES_CONTENTS_BETWEEN is
+ * for answers of a firewall in front of the peer.
  */
 const REFUSES_CONTENTS: readonly number[] = [400, 422]
 const REFUSES_CONTENTS_BETWEEN: readonly number[] = [400, 403, 406, 414, 422, 431, 451]

@@ -35,7 +35,7 @@ export async function readOutcomes(
   const read: OutcomesRead = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
   const slice = new Slice()
   for (const [i, entry] of entries.entries()) {
-    // Other peers of this process get the event loop in between.
+    // Lets the other peers of this process use the event loop in between.
     if (slice.isOver) await slice.next()
     const record = recordOf(entry)
     if (record !== null && read.waiting.has(record)) continue
@@ -99,8 +99,8 @@ function deadLetter(
 }
 
 /**
- * Returns the seq of the record's version that the peer says it lacks. `seq`: the record's first entry in the request.
- * Throws PeerError if the version does not exist, or if its entry does not precede `seq`.
+ * Returns the seq of the record's version that the peer reports as missing. `seq`: the record's first entry in the
+ * request. Throws PeerError if the version does not exist, or if its entry does not precede `seq`.
  */
 async function seqOfMissing(
   db: Db,

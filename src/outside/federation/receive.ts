@@ -175,8 +175,8 @@ async function readStored(
 }
 
 /**
- * An entry of ours that answers an entry of the peer, before it is appended. `index`: position of the peer's entry in
- * the request.
+ * An entry of ours that will be appended as the answer to an entry of the peer. `index`: position of the peer's entry
+ * in the request.
  */
 type Planned = { readonly index: number; readonly entry: EntryRow; readonly proposed: ProposedEntry }
 

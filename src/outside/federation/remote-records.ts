@@ -97,8 +97,8 @@ export async function findVisibleRemoteRecord(
 }
 
 /**
- * Lists the home's entries about a record after `afterVersion`. Each is listed as the entry of ours that received it.
- * Returns null if the agent may not see the record.
+ * Lists the home's entries about a record after `afterVersion`. Each is shown as the entry by which this ledger
+ * received it. Returns null if the agent may not see the record.
  */
 export async function listRemoteRecordEntries(
   deps: RemoteReadDeps,

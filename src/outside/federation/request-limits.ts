@@ -8,9 +8,9 @@ import type { RequestMax } from './outbox.ts'
 export type Refusal = 'size' | 'contents'
 
 /**
- * Computes the size limits of the next request to a peer. After a refusal for its size, later requests have half the
- * bytes for a while. After a refusal for its content, the number of entries is halved until the refused entry is found.
- * Does no I/O.
+ * Computes the size limits of the next request to a peer. If a request was refused for its size, later requests have
+ * half the bytes for a while. If a request was refused for its content, the number of entries is halved until the
+ * refused entry is found. Does no I/O.
  */
 export class RequestLimits {
   #bytes: number

@@ -68,7 +68,8 @@ export function idOf({ ledgerId, webhookId }: Endpoint, { seq, type, timestampMs
 }
 
 /**
- * Maps an event type to its index within the entry. The first event of an entry has the index 0 and is not in the map.
+ * Maps an event type to its index among the events of one entry. The first event of an entry has the index 0 and is not
+ * in the map.
  */
 const PLACES: ReadonlyMap<string, number> = new Map(
   Object.values(EVENTS_OF_KIND).flatMap((types) => types.slice(1).map((type, i) => [type, i + 1] as const)),

@@ -72,7 +72,7 @@ export class EndpointSender {
   #ends: LedgerEnds
   #recover: Endpoint['recover']
   #mayHaveDue: boolean
-  /** The cursor's due time when due deliveries were last read. */
+  /** The cursor's due time, as it was when due deliveries were last read. */
   #dueSeen: string | null = null
   #retryAtMs = Number.POSITIVE_INFINITY
   #mayHaveMore = true
@@ -90,7 +90,7 @@ export class EndpointSender {
   #isLeaseLost = false
   #busy = false
   /**
-   * True if a write is needed at once: an outcome decides about other deliveries, the position has moved past unwanted
+   * True if a write is needed at once: other deliveries depend on an outcome, the position has moved past unwanted
    * events only, or a pause begins.
    */
   #mustWrite = false
@@ -405,8 +405,8 @@ export class EndpointSender {
   }
 
   /**
-   * Opens the gate if the verified size has risen above the size that the read used (`ends`). Otherwise requests
-   * verification.
+   * Lets gated deliveries continue if the verified size has risen above the size that the read used (`ends`). Otherwise
+   * requests verification.
    */
   #checkGate(ends: LedgerEnds): void {
     if (!this.#isGated) return

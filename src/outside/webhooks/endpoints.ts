@@ -130,7 +130,7 @@ function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: Endp
 }
 
 /**
- * Throws unless the caller has the scope `records:read`. Documents are sent to the endpoint's URL, so whoever sets the
+ * Throws if the caller lacks the scope `records:read`. Documents are sent to the endpoint's URL, so whoever sets the
  * URL can read them.
  */
 function requireRecordsRead(caller: Caller): void {

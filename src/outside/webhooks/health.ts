@@ -12,7 +12,7 @@ import {
 } from './limits.ts'
 import { breakerPauseMs, refusalPauseMs } from './schedule.ts'
 
-/** State in which deliveries to an endpoint end, with the reason. */
+/** State of an endpoint that gets no more deliveries, with the reason. */
 export type Stop =
   | { readonly state: 'paused'; readonly reason: 'failing' }
   | { readonly state: 'disabled'; readonly reason: 'gone' }

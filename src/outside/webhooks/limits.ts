@@ -25,8 +25,9 @@ export const WEBHOOK_BREAKER_REFUSALS = 20
 export const WEBHOOK_BREAKER_PAUSE_MS_MIN = 5_000
 export const WEBHOOK_BREAKER_PAUSE_MS_MAX = 5 * MINUTE_MS
 /**
- * Number of concurrent requests to one endpoint at first and at most. The number rises by one after each success. It is
- * halved when the endpoint is unavailable.
+ * Number of concurrent requests to one endpoint: at the start (WEBHOOK_REQUESTS_FIRST), and the maximum
+ * (WEBHOOK_REQUESTS_PER_ENDPOINT_MAX). The number rises by one after each success. It is halved when the endpoint is
+ * unavailable.
  */
 export const WEBHOOK_REQUESTS_FIRST = 4
 export const WEBHOOK_REQUESTS_PER_ENDPOINT_MAX = 32
@@ -36,8 +37,8 @@ export const WEBHOOK_ENDPOINTS_MAX = 512
 /** Maximum number of opened secrets in the cache. The secret that was cached first is removed first. */
 export const WEBHOOK_SIGNERS_CACHED_MAX = 10_000
 /**
- * Maximum number of events of one endpoint that are read at once. The second limit is for events with documents,
- * because a document has up to 64 KiB.
+ * Maximum number of events of one endpoint that are read at once. For events with documents the maximum is
+ * WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD, because a document has up to 64 KiB.
  */
 export const WEBHOOK_EVENTS_PER_LOAD = 128
 export const WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD = 16
@@ -58,12 +59,12 @@ export const WEBHOOK_OPEN_MAX = 10_000
 export const WEBHOOK_PAUSE_MS = 5_000
 /** Pause in ms of an endpoint whose deliveries all wait for the ledger's verified size. */
 export const WEBHOOK_GATED_PAUSE_MS = 1_000
-/** Delay in ms before a delivery is retried whose event the archive did not return. */
+/** If the archive did not return the event of a delivery, the delivery is retried after this time in ms. */
 export const WEBHOOK_ARCHIVE_PAUSE_MS = MINUTE_MS
 export const WEBHOOK_ATTEMPTS_LOGGED_MAX = 16
 export const WEBHOOK_ENQUEUE_EVERY_MS = 100
 export const WEBHOOK_ENQUEUE_TIME_SHARE_MAX = 0.25
-/** Maximum number of jobs that are ready to be taken. */
+/** Maximum number of jobs that wait for a worker. */
 export const WEBHOOK_JOBS_QUEUED_MAX = 512
 /**
  * Time in ms after which a lease expires. If a worker is killed, other workers take over its endpoints after this time.
@@ -91,7 +92,7 @@ export const WEBHOOK_STRAGGLER_DUE_MS = 30_000
 export const WEBHOOK_STOP_MS_MAX = 5_000
 
 // Webhooks: requests of tenants
-/** Maximum number of names of events in the filter of one endpoint, and of names of types. */
+/** Maximum number of event names in the filter of one endpoint, and maximum number of type names. */
 export const WEBHOOK_NAMES_MAX = 32
 export const WEBHOOK_OVERLAP_SECONDS_DEFAULT = 86_400
 export const WEBHOOK_OVERLAP_SECONDS_MAX = 7 * 86_400

@@ -95,8 +95,8 @@ export class DeliveryLoader {
 
   /**
    * Reads events that are to be delivered again, beginning with entry `from`. Returns `fresh`, the events without a
-   * row, and `again`, the events with a row. The next call continues at the returned `from`. It is null if no events
-   * are left.
+   * row, and `again`, the events whose delivery is dead, or delivered if `delivered` is true. The next call continues
+   * at the returned `from`, which is null if no events are left.
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, eventsDelivered: 0, checkpoint: Number.MAX_SAFE_INTEGER }
@@ -111,7 +111,8 @@ export class DeliveryLoader {
       const isAgain = stateOf(i) === 'dead' || (delivered && stateOf(i) === 'delivered')
       return isAgain ? [{ eventId: ids[i]!, recordId: event.recordId }] : []
     })
-    // An entry's second event may be on the next page. The next page then contains the first event again too.
+    // If an entry has two events, the second event may be on the next page. That page then begins with the first event
+    // again.
     const { seq } = page.position
     return {
       fresh: fresh.map(({ event }) => {

@@ -58,8 +58,8 @@ export class DeliveryWindow<Content, Result> {
   /** Unsettled deliveries of each record, oldest first. */
   readonly #records = new Map<string, Slot<Content, Result>[]>()
   /**
-   * Records with a delivery that must be retried, until its row says so. Rows of these records that are read before
-   * then are out of date.
+   * Records with a delivery that must be retried, until the delivery's row is written as pending. Rows of these records
+   * that are read before then are out of date.
    */
   readonly #failed = new Set<string>()
   #writes = new Map<string, Slot<Content, Result>>()

@@ -2,7 +2,7 @@
  * Filter of records. It selects the records that entries `from` to `to` (both inclusive) made and that match every
  * given member.
  *
- * - `agent`: the agent that made the record, for which it was made, or that performs it.
+ * - `agent`: the agent that made the record, or on whose behalf it was made, or that performs it.
  * - `trace`: a trace id of 32 hex digits.
  */
 export type BundleFilter = {

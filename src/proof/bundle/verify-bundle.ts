@@ -160,8 +160,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Takes a statement of another issuer. Throws unless the statement is in the bundle's range, because only ranges
-   * contain statements.
+   * Verifies and counts a statement of another issuer. Throws if the statement is outside of the bundle's range,
+   * because only ranges contain statements.
    */
   #takeStatement(entry: StatementEntry, { checkpoint }: LedgerStart): VerifiedBundleEntry {
     if (entry.path !== null) throw unrelated(entry, 'it is not in the range')
@@ -310,8 +310,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Stores a policy. If its entry has a path, the policy lies before the range. Then it is in the bundle only because a
-   * statement of the range needs it.
+   * Stores a policy. If its entry has a path, the policy was set before the range. Such a policy is in the bundle only
+   * because a statement of the range needs it.
    */
   #setPolicy({ seq, leaf, path, statement }: OwnEntry): void {
     const policy = { leaf: toHex(leaf), content: statement.predicate as unknown as RegistrationPolicy }

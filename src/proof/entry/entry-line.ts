@@ -32,7 +32,7 @@ export type EntryLine = {
   readonly documents: readonly DocumentLine[]
   /** Objects in a batch's tree, not checked yet. null if the entry is not a batch. */
   readonly items: readonly JsonValue[] | null
-  /** Envelope of the entry of another ledger that this entry receives. */
+  /** Envelope of another ledger's entry, if this entry receives one. */
   readonly received?: Uint8Array
   /**
    * Key of the agent that signed the entry itself. The key is only a hint: its thumbprint must be the envelope's kid.

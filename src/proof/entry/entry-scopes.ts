@@ -5,7 +5,7 @@ type KindOfKeys = { [Kind in EntryKind]: KindRows[Kind]['scope'] extends string 
 
 /**
  * Returns the scope that a key needs to make an entry of the kind. Routes require this scope, and verifiers check each
- * entry's key against it. So a thief inside the API's process can do no more with a key than the key's owner can do
+ * entry's key against it. So an attacker inside the API's process can do no more with a key than the key's owner can do
  * over HTTP.
  *
  * `system` acts without a key. It makes only entries that belong to the operator or to no agent: the first agent, keys

@@ -46,8 +46,8 @@ export type EntryStep = {
   /** Entry of another ledger that this entry receives. null if the entry receives nothing. */
   readonly received: ReceivedEntry | null
   /**
-   * Statement of another issuer. null for the ledger's own entries. For a statement, `ledger`, `issuer`, `kid` and
-   * `actor` are empty.
+   * Statement of another issuer. null for the ledger's own entries. If it is not null, `ledger`, `issuer`, `kid` and
+   * `actor` of this step are empty.
    */
   readonly registered: SignedStatement | null
 }
@@ -69,7 +69,10 @@ export type ErasedDocument = {
 }
 
 type StepFacts = Pick<EntryStep, 'recordIds' | 'digestWords' | 'erased' | 'received'> & {
-  /** Agents that the actor acts for in a batch's items, and the items' types. Both MAY contain duplicates. */
+  /**
+   * `actedFor`: agents that the actor acts for in the items of a batch. `types`: types of the items. Both MAY contain
+   * duplicates.
+   */
   readonly actedFor: Iterable<string | undefined>
   readonly types: Iterable<string>
 }
@@ -106,8 +109,8 @@ export function stepOf(
 }
 
 /**
- * Returns the type of the record that the entry makes. Returns undefined for other entries, because retention rules and
- * holds may name a type that is not registered yet.
+ * Returns the type of the record that the entry makes. Returns undefined for all other entries. Entries about retention
+ * rules and holds are left out, because they may name a type that is not registered yet.
  */
 function typeOf({ kind, predicate }: ParsedStatement): string | undefined {
   return ENTRY_KINDS[kind].movesRecord ? (predicate['type'] as string | undefined) : undefined

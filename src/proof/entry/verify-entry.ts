@@ -125,7 +125,10 @@ export function verifySignedStatement(
   return { envelope, statement }
 }
 
-/** Throws unless the key's agent made the entry, in the agent's own ledger. */
+/**
+ * Throws if an agent other than the key's owner made the entry, if the entry is in another ledger than the agent, or if
+ * agents cannot sign entries of this kind.
+ */
 function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, statement: ParsedStatement): void {
   if (statement.ledger !== ledger || statement.actor !== agent)
     throw new ProofError('key_of_another_agent', `${agent} of ${ledger} signed for ${statement.actor}`)
@@ -136,10 +139,11 @@ function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, state
 const signersOfLines = new WeakMap<Sha256, Map<string, SignerKey>>()
 
 /**
- * Returns a `findKey` for the line. If the line has a signer, the returned function finds only the signer's key, and
- * the envelope must name exactly this key. Otherwise no check would ever read `signer`. Earlier entries determine which
- * agent owns the key (verifySignerShown). The returned function throws `bad_base64`, `bad_key` or
- * `line_contradicts_envelope`.
+ * Returns a `findKey` for the line. If the line has a `signer`, the returned function finds only the key in `signer`,
+ * and throws if the envelope names another key. Without this check, somebody could change `signer` unnoticed.
+ *
+ * Does not check which agent owns the key, because only earlier entries determine that. The returned function throws
+ * `bad_base64`, `bad_key` or `line_contradicts_envelope`.
  */
 export function withSigner(findKey: FindKey, { signer }: Pick<EntryLine, 'signer'>, sha256: Sha256): FindKey {
   if (signer === undefined) return findKey
@@ -189,8 +193,8 @@ function verifySigned(
 }
 
 /**
- * Verifies those members of a line that only repeat the envelope. They are there for searches. `leaf`: the leaf of the
- * line's envelope.
+ * Verifies those members of a line that repeat the envelope. Lines repeat these members only to make searches easy.
+ * `leaf`: the leaf of the line's envelope.
  */
 export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
   const claims = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
@@ -254,8 +258,8 @@ function documentOfItem(item: BatchItem): Subject {
 }
 
 /**
- * Maps a subject's rule to the kind of document that the subject names. This is valid only if the document belongs to
- * the same entry.
+ * Maps a subject's rule to the kind of document that the subject names. In an entry without such a document, the
+ * subject repeats the digest of an earlier entry.
  */
 const DOCUMENT_OF: { readonly [Rule in SubjectRule]?: DocumentKind } = {
   rec: 'payload',

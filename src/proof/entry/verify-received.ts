@@ -51,8 +51,8 @@ export function verifyReceived(
 }
 
 /**
- * Returns what the entry states about the received entry, or about the offer that the step takes. Returns null if the
- * entry receives nothing.
+ * Returns what the entry states about the received entry, or about the offer from which the step was made. Returns null
+ * if the entry receives nothing.
  */
 export function receivedClaimsOf({ kind, subjects, predicate }: ParsedStatement): ReceivedClaims | null {
   const received = receivedOf(predicate)

@@ -67,7 +67,7 @@ function parseClaims(claims: unknown): Pick<ParsedEnvelope, 'issuer' | 'subject'
   return { issuer, subject, issuedAtSeconds: issuedAtSeconds as number }
 }
 
-/** Throws `cose_header` unless the map has exactly these labels. */
+/** Throws `cose_header` if the map lacks one of these labels or has any other label. */
 function refuseLabels(map: CoseMap, labels: readonly number[], what: string): void {
   if (hasExactly(map, labels)) return
   throw new ProofError('cose_header', `${what} has the labels ${shownLabels(map)}`)

@@ -7,10 +7,15 @@ import type { ParsedStatement } from '../statement/statement.ts'
 /** An entry that this ledger sends to another ledger. `leaf` is in lower-case hex. */
 export type SentEntry = { readonly seq: number; readonly leaf: string; readonly kind: EntryKind }
 
-/** An entry of another ledger that this ledger received. `at`: seq of the receiving entry. */
+/**
+ * An entry of another ledger that this ledger received. `at`: seq of this ledger's entry that records the reception.
+ */
 export type ReceivedFromPeer = { readonly at: number; readonly leaf: string; readonly kind: EntryKind }
 
-/** A gated record of this ledger. `past`: entries of its steps and of erasures of their documents, in order. */
+/**
+ * A gated record of this ledger. `past`: entries of the record's steps, and entries that erased documents of these
+ * steps, in order.
+ */
 type OwnRecord = { readonly past: SentEntry[] }
 
 /**
@@ -39,7 +44,7 @@ export class PeeringExchange {
   endedAt: number | null = null
   readonly #shared = new Map<string, SharedRecord>()
   readonly #offers = new Map<string, SentEntry[]>()
-  /** Entries about the peering itself. `#rotations`: rotations of the ledger's envelope keys. */
+  /** Entries that change the peering itself. `#rotations`: entries that rotate the ledger's envelope keys. */
   readonly #changes: SentEntry[] = []
   readonly #rotations: SentEntry[] = []
   readonly #received = new Map<number, ReceivedFromPeer>()
@@ -55,11 +60,11 @@ export class PeeringExchange {
     this.ledger = inviter.ledger === ledger ? invited.ledger : inviter.ledger
     this.added = added
     this.counterpart = counterpart ?? null
-    // The invited side sends its `peer-added` to the inviter, because it completes the handshake.
+    // The `peer-added` of the invited side completes the handshake, so this entry is sent to the inviter.
     if (this.counterpart !== null) this.#changes.push(added)
   }
 
-  /** Maps a seq of the other ledger to the entry received from there, in the order of reception. */
+  /** Maps the seq of an entry in the other ledger to the received entry, in the order of reception. */
   get received(): ReadonlyMap<number, ReceivedFromPeer> {
     return this.#received
   }
@@ -79,7 +84,7 @@ export class PeeringExchange {
     for (const { own, share, refusals } of this.#shared.values()) {
       const past = own.past.filter(({ seq }) => this.endedAt === null || seq <= this.endedAt)
       const inOrder = refusals.length === 0 ? past : [...past, ...refusals].sort((a, b) => a.seq - b.seq)
-      // Earlier entries of the record are sent too, but only after the share.
+      // The entry `share` is sent first, then the record's entries, even those that precede `share` in the chain.
       yield share === null ? inOrder : [share, ...inOrder]
     }
     yield* this.#offers.values()
@@ -114,7 +119,7 @@ export class PeeringExchange {
   }
 }
 
-/** Error for a `sharedLater` that does not belong to the entries that this ledger follows. */
+/** Thrown if a ledger shares a record that is missing from `sharedLater`. */
 export class UnforeseenShare extends Error {}
 
 /**
@@ -122,13 +127,13 @@ export class UnforeseenShare extends Error {}
  * LedgerVerifier). Takes about 500 bytes of memory for each sent entry and 170 bytes for each received entry.
  *
  * `sharedLater`: the records that any `record-shared` of the ledger names. With this set, only shared records take
- * memory. If a shared record is not in the set, the comparison throws UnforeseenShare. Without the set, all events of
- * all records are stored, because any record could still be shared.
+ * memory. Throws UnforeseenShare if a shared record is not in the set. Without the set, the entries of all records are
+ * stored, because any record could still be shared.
  */
 export class LedgerExchange {
   readonly #sharedLater: ReadonlySet<string> | null
   readonly #records = new Map<string, OwnRecord>()
-  /** Maps the seq of an event to its record, for each event whose document may be erased. */
+  /** Maps the seq of an entry to the entry's record, if a document of the entry may be erased. */
   readonly #recordOf = new Map<number, OwnRecord>()
   readonly #peerings = new Map<string, PeeringExchange>()
   #ledger = ''

@@ -1,8 +1,8 @@
 import type { LedgerExchange, PeeringExchange, ReceivedFromPeer, SentEntry } from './exchange.ts'
 
 /*
- * The functions below compare two ledgers, each of which was verified before (docs/formats/federation.md). That
- * verification already finds an entry that was received twice, and an offer that was answered twice.
+ * Compares two ledgers (docs/formats/federation.md). The verifier must have accepted each ledger. The verifier already
+ * refuses an entry that was received twice and an offer that was answered twice.
  */
 
 export type ReconcileCode =
@@ -31,7 +31,7 @@ export type ReconcileCounts = {
   /** Number of entries of either side, offers included, that the other side received with the same leaf. */
   readonly entries: number
   readonly offers: number
-  /** Number of entries for the other side that its chain does not contain yet. They are not a fault. */
+  /** Number of sent entries that the receiver's chain does not contain yet. Such entries are not a fault. */
   readonly inFlight: number
   /** Number of entries of ended peerings that the other side has not received. They will never be received. */
   readonly dropped: number

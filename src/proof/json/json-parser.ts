@@ -56,7 +56,10 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** A string without these characters needs no decoding. */
+/**
+ * Matches characters that need decoding or that are forbidden in a JSON string. A string that contains none of them is
+ * used unchanged.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NEEDS_PARSING = /[\\\u0000-\u001f]/
 
@@ -154,8 +157,8 @@ export class JsonReader {
   }
 
   /**
-   * JSON.parse is safe here: it checks and decodes a single string, and the V8 bug affects only member names of
-   * objects.
+   * JSON.parse is safe here. It checks and decodes a single string, and V8's bug (see parseWithEscapedNames) affects
+   * only member names of objects.
    */
   #readString(): string {
     const start = this.at

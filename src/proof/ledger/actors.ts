@@ -46,7 +46,7 @@ export class LedgerActors {
       if (!entitled.system) throw new ProofError('actor_not_entitled', `system cannot make ${kind}`)
       return
     }
-    // The actor is an agent of another ledger. peers.ts checks its offer against the peering.
+    // The actor is an agent of another ledger. peers.ts checks the agent's offer against the peering.
     if (parseRemoteAgent(actor) !== null) return
     if (entitled.scope === null) throw new ProofError('actor_not_entitled', `only system can make ${kind}`)
     this.#verifyAgent(actor, atMs)
@@ -120,8 +120,8 @@ export class LedgerActors {
 
 /**
  * Returns true if an agent rotates or revokes its own signing key. For this, the agent needs only the scope to write
- * records. A new key without an endorsement may be the agent's first key. Its registration needs the scope to manage
- * agents.
+ * records. A key without an endorsement may be the agent's first key. To register a first key, the scope to manage
+ * agents is needed.
  */
 function isOfOwnKey(actor: string, statement: ActingEntry['statement']): boolean {
   if (statement?.predicate['agent'] !== actor) return false

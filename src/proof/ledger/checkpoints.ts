@@ -7,8 +7,8 @@ import { countCosignatures, type WitnessPolicy } from '../tree/cosignature.ts'
 import { parseNote } from '../tree/note.ts'
 
 /**
- * A checkpoint, or the tree of a receipt. The tree of a receipt has no chain hash. `fromOutside`: true if somebody
- * stored it outside of the ledger. Then it is also evidence against the ledger's operator.
+ * A checkpoint, or the tree of a receipt. The tree of a receipt has no chain hash. `fromOutside`: true if the
+ * checkpoint or receipt was stored outside of the ledger. Only then is it evidence against the ledger's operator.
  */
 type Expected = {
   readonly size: number
@@ -18,7 +18,7 @@ type Expected = {
   readonly isWitnessed: boolean
 }
 
-/** Evidence from outside: checkpoint notes, and statements with their receipts. */
+/** Evidence that was stored outside of the ledger: checkpoint notes, and statements with their receipts. */
 export type OutsideHeads = {
   readonly checkpoints?: readonly string[] | undefined
   readonly receipts?: readonly Uint8Array[] | undefined
@@ -39,8 +39,8 @@ export class LedgerCheckpoints {
   #receipts: readonly Uint8Array[]
   #signer: { origin: string; key: PublicKey } | null = null
   /**
-   * Maps a seq to the leaf that a receipt shows. The leaves only serve an error that names the entry. Comparing the
-   * roots alone would refuse the same ledgers, even if two receipts contradict each other.
+   * Maps a seq to the leaf that a receipt shows. The leaves are needed only for an error that names the entry: if a
+   * leaf differs, the comparison of the roots fails too.
    */
   readonly #leaves = new Map<number, Uint8Array>()
   readonly #expected: Expected[] = []
@@ -60,7 +60,10 @@ export class LedgerCheckpoints {
     for (const note of checkpoints) this.#early.push({ note, fromOutside: true })
   }
 
-  /** Size of the largest checkpoint or receipt from outside with which the ledger agrees. 0 if there is none. */
+  /**
+   * Size of the largest checkpoint or receipt that was stored outside of the ledger and agrees with the ledger. 0 if
+   * there is none.
+   */
   get outsideSize(): number {
     return this.#outsideSize
   }

@@ -5,8 +5,8 @@ import type { KeyHint } from './key-hint.ts'
  * unknown.
  *
  * An entry signed by such a key is accepted only if an outside checkpoint covers the entry. The entry is never accepted
- * if its time is at or after the compromise. The entry's time alone proves nothing, because the thief of the key
- * chooses it.
+ * if its time is at or after the compromise. The entry's time alone proves nothing, because anybody who stole the key
+ * can choose the time.
  */
 export type CompromisedKeys = ReadonlyMap<string, number | null>
 

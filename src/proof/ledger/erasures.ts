@@ -12,11 +12,14 @@ type Missing = { readonly seq: number; readonly subject: string; readonly sha256
  * document later.
  */
 export class LedgerErasures {
-  /** Maps the seq of an erasing entry, as the export names it, to the missing document. */
+  /** Maps the seq of an erasing entry to the missing document for which the export names that entry. */
   readonly #missing = new Map<number, Missing>()
   readonly #erased = new Set<string>()
 
-  /** Records that the line at `seq` lacks this document. Throws if the named erasure is impossible. */
+  /**
+   * Records that the line at `seq` lacks this document. Throws if the entry that the line names cannot have erased the
+   * document.
+   */
   miss(seq: number, document: ErasedDocument): void {
     const { subject, sha256, erasedBy } = document
     if (erasedBy <= seq)

@@ -8,7 +8,7 @@ import { isObject } from '../statement/fields.ts'
 import { isKeyHint, type KeyHint, parseKeyHint } from './key-hint.ts'
 
 /*
- * The functions below parse the first and the last line of an export (docs/formats/export.md): `{"export":1,…}` and
+ * Parsers of the first and the last line of an export (docs/formats/export.md): `{"export":1,…}` and
  * `{"checkpoint":…}`.
  */
 

@@ -20,7 +20,10 @@ export type LedgerFindings = {
   /** Kid (hex) of the key that signed the first entry. null if no entry was verified. */
   readonly firstKid: string | null
   readonly checkpoint: CheckpointTrust
-  /** Size of the largest checkpoint with the trust `checkpoint` with which the ledger agrees. */
+  /**
+   * Size of the largest checkpoint that agrees with the ledger. If `checkpoint` is `given`, only stored checkpoints
+   * count. 0 if there is no checkpoint.
+   */
   readonly covered: number
   /** Size of the largest checkpoint that came with the ledger. 0 if there is none. */
   readonly own: number
@@ -118,8 +121,8 @@ export function findingsOf(
 }
 
 /**
- * Returns the trust in the first entry's key, which alone vouches for the whole chain. A key from a later rotation
- * never signed the entries before that rotation.
+ * Returns the trust in the first entry's key. Only this key vouches for the whole chain, because a key from a later
+ * rotation did not sign the entries before that rotation.
  */
 function keyTrust(ledger: string | null, firstKid: string | null, trust: LedgerTrust): KeyTrust {
   if (ledger === null || firstKid === null) return 'self-asserted'

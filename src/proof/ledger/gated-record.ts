@@ -97,8 +97,8 @@ function verifySubjects(record: GatedRecord, event: RecordEvent, fields: Members
 }
 
 /**
- * Returns the outcome or verdict of the event. Together with the kind it decides the next state. Statements of other
- * kinds have neither.
+ * Returns the outcome or the verdict of the event, or undefined if it has neither. The event's kind and this value
+ * decide the record's next state.
  */
 function outcomeOf(fields: Members): string | undefined {
   return (fields['outcome'] ?? fields['verdict']) as string | undefined

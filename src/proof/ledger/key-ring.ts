@@ -18,8 +18,8 @@ export type RingKey<Key> = {
 type NewKey = { readonly kid: string; readonly holder: string; readonly endorsedBy: string | null }
 
 /**
- * Keys of one use, with the range of entries that each key may sign. A holder's first key needs no endorsement. Each
- * further key must be endorsed by a current key of the same holder (statement/key-uses.ts).
+ * Keys of one use (statement/key-uses.ts), with the range of entries that each key may sign. A holder's first key needs
+ * no endorsement. Each further key must be endorsed by a current key of the same holder.
  *
  * A kid is the thumbprint of its key, so two keys never have the same kid. An attacker who stole a retired key can sign
  * only entries of that key's range, which has ended. A retired key never becomes current again. Otherwise the attacker

@@ -32,8 +32,8 @@ export class LedgerOffers {
   }
 
   /**
-   * Records that the home took an offer. `step`: the home's step, which the entry at `at` received. Throws
-   * `offer_mismatch` or `offer_answered_twice`.
+   * Records that the home took an offer. `step`: the home's entry for the step. `at`: seq of this ledger's entry that
+   * received `step`. Throws `offer_mismatch` or `offer_answered_twice`.
    */
   take(offer: TakenOffer, step: ParsedStatement, at: number): void {
     verifyTaken(this.#decide(offer), termsOfTaken(step))

@@ -36,11 +36,11 @@ export class PeerHistory {
   readonly #sha256: Sha256
   readonly #ring = new KeyRing<NamedKey & { readonly key: PublicKey }>('peer')
   /**
-   * Received entries, by their seq in the other chain. The tag is made of the name and digest of the entry's document.
-   * It is 0 if the entry has no document.
+   * Received entries, by their seq in the other chain. The table stores a tag for each entry, made from the name and
+   * digest of the entry's document. The tag is 0 if the entry has no document.
    */
   readonly #entries: IdTable
-  /** Records of the other ledger. The tag is the first word of the payload's digest. */
+  /** Records of the other ledger. The table stores the first word of each payload's digest as the record's tag. */
   readonly #ids: IdTable
   readonly #gated = new Map<string, GatedRecord>()
   /** Records that were shared after their creation, and whose `record-created` was not received yet. */
@@ -75,8 +75,8 @@ export class PeerHistory {
   }
 
   /**
-   * Adds a received entry. Returns false if an entry with this seq was received before. `at`: seq of the receiving
-   * entry.
+   * Adds a received entry. Returns false if an entry with this seq was received before. `at`: seq of this ledger's
+   * entry that records the reception.
    */
   addEntry(seq: number, statement: ParsedStatement, at: number): boolean {
     const [document] = signedDocuments(statement)
@@ -88,7 +88,8 @@ export class PeerHistory {
    * that the previous key signs. A replaced key never becomes current again.
    */
   rotate(next: NamedKey, seq: number): void {
-    // The key that was valid at `seq` has signed that entry. If that key is still current, it endorses the new key.
+    // The entry at `seq` names the new key. The key that was valid at `seq` signed this entry, and so endorses the new
+    // key if it is still current.
     this.#give(next, this.#ring.at(seq).kid, seq)
   }
 
@@ -105,7 +106,7 @@ export class PeerHistory {
     this.#shared.add(record)
   }
 
-  /** Takes the first event of a record. `at`: seq of the receiving entry. */
+  /** Adds a record by its first event. `at`: seq of this ledger's entry that received the event. */
   create(event: RecordEvent, peer: string, at: number): GatedRecord {
     const [{ name, sha256 }] = event.statement.subjects
     const share = (event.statement.predicate['share'] ?? []) as readonly { readonly peer: string }[]

@@ -105,7 +105,7 @@ export class LedgerPeers {
     this.#self = self
   }
 
-  /** Takes a `peer-added` of this ledger. `kid`: the ledger's current key. */
+  /** Adds the peering of a `peer-added` entry of this ledger. `kid`: kid of the ledger's current key. */
   add(step: EntryStep, statement: ParsedStatement, kid: string): void {
     const [{ name: peer, sha256: handshake }] = statement.subjects
     const { inviter, invited, counterpart = null } = statement.predicate as unknown as PeerAddedPredicate
@@ -152,8 +152,8 @@ export class LedgerPeers {
   }
 
   /**
-   * Takes a `step-offered` of this ledger. The record may have changed in the other ledger meanwhile. Then the other
-   * ledger refuses the offer.
+   * Applies a `step-offered` of this ledger. If the record has changed in the other ledger meanwhile, the other ledger
+   * refuses the offer.
    */
   offer(step: EntryStep, statement: ParsedStatement): void {
     const [{ name, sha256 }] = statement.subjects
@@ -164,8 +164,8 @@ export class LedgerPeers {
   }
 
   /**
-   * Takes the other ledger's entry that an entry of this ledger received. If `step` takes an offer, the caller must
-   * change the state of its own record.
+   * Verifies and applies an entry of the other ledger. `step`: the entry of this ledger that received it. If `step`
+   * takes an offer, the caller must change the state of the record.
    */
   receive(step: EntryStep, received: ReceivedEntry): void {
     const statement = step.statement!
@@ -251,7 +251,7 @@ export class LedgerPeers {
     this.#offers.refuse(offer, statement, at)
   }
 
-  /** Takes the invited side's `peer-added`. That entry must name the leaf of the inviter's `peer-added`. */
+  /** Applies the `peer-added` of the invited side. That entry must name the leaf of the inviter's `peer-added`. */
   #greet(peering: Peering, leaf: string, { kind, subjects, predicate }: ParsedStatement): void {
     verifyAbout(peering, subjects[0])
     if (predicate['counterpart'] !== peering.addedLeaf)

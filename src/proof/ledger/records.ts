@@ -21,13 +21,13 @@ export type OnGated = (seq: number, record: Readonly<GatedRecord>) => void
 export class LedgerRecords {
   readonly #ids: IdTable
   /**
-   * Completions, batches and registered statements. They are not in `#ids`, because another ledger chooses the ids of
-   * its own records. It could choose the id of a completion or batch.
+   * Ids of completions, batches and registered statements. They are not in `#ids`, because such an id may have the same
+   * uuid as a record. For example, a batch that an agent signs has the uuid of its first record.
    */
   readonly #others: IdTable
   /**
-   * Reasons and compared values. The key is made from the seq of the entry and the id at the start of the document's
-   * name.
+   * Documents that contain a reason or compared values. The key is made from the seq of the entry and the id at the
+   * start of the document's name.
    */
   readonly #parts: IdTable
   /** All gated records, also terminal records. The tag is the principal's index in `#principals`. */
@@ -59,7 +59,7 @@ export class LedgerRecords {
   }
 
   /**
-   * Takes the first event of a gated record. `agentSigned`: true if the record's type requires that agents sign for
+   * Adds a gated record by its first event. `agentSigned`: true if the record's type requires that agents sign for
    * themselves.
    */
   create(event: RecordEvent, agentSigned = false): void {
@@ -75,7 +75,7 @@ export class LedgerRecords {
     this.#onGated?.(event.seq, record)
   }
 
-  /** Takes a later event of a gated record. `isAgentSigned`: true if the actor itself signed the event. */
+  /** Applies a later event of a gated record. `isAgentSigned`: true if the actor itself signed the event. */
   step(event: RecordEvent, isAgentSigned = false): void {
     const [subject, completion] = event.statement.subjects
     const record = this.#gated.get(subject.name)
@@ -131,8 +131,8 @@ export class LedgerRecords {
   }
 
   /**
-   * Throws unless `party` may share the record. It must be a gated record of this ledger with this payload, and its
-   * principal must be `party`. For a terminal record only 32 bits of the payload's digest are compared.
+   * Throws if the record is not a gated record of this ledger, if it has another payload, or if `party` is not its
+   * principal. For a terminal record only 32 bits of the payload's digest are compared.
    */
   verifyShared({ name, sha256 }: Subject, party: string): void {
     const id = parseIdBytes('rec', name)

@@ -78,7 +78,7 @@ export class LedgerRetention {
     this.#erasures.add(by)
   }
 
-  /** Throws unless each seq in `erased` is the seq of an earlier erasure. */
+  /** Throws if a seq in `erased` is not the seq of an earlier erasure. */
   verifyErased(predicate: JsonObject): void {
     const other = (predicate['erased'] as number[]).find((seq) => !this.#erasures.has(seq))
     if (other !== undefined)

@@ -30,8 +30,8 @@ export class LedgerStatements {
   }
 
   /**
-   * Throws `statement_pair` unless each statement is followed by its `statement-registered` entry, and each such entry
-   * follows a statement. Must be called for each entry.
+   * Throws `statement_pair` if a statement is not followed by a `statement-registered` entry, or if a
+   * `statement-registered` entry does not follow a statement. Must be called for each entry.
    */
   verifyPairing({ seq, kind }: Pick<EntryStep, 'seq' | 'kind'>): void {
     if ((this.#open !== null) === (kind === 'statement-registered')) return
@@ -50,8 +50,8 @@ export class LedgerStatements {
   }
 
   /**
-   * Takes the `statement-registered` entry behind a statement, and verifies the issuer's signature by the policy.
-   * Throws `statement_pair`, `policy_refused` or the codes of verifyRegistration.
+   * Applies the `statement-registered` entry that follows a statement, and verifies the issuer's signature by the
+   * policy. Throws `statement_pair`, `policy_refused` or the codes of verifyRegistration.
    */
   register(step: EntryStep, { subjects, predicate }: ParsedStatement): void {
     const registered = this.pair(step, { subjects, predicate })
@@ -66,7 +66,7 @@ export class LedgerStatements {
   }
 
   /**
-   * Takes the `statement-registered` entry like `register`, but without a policy. So the issuer's signature is not
+   * Applies the `statement-registered` entry like `register`, but without a policy. So the issuer's signature is not
    * verified. Returns the statement. Throws `statement_pair`.
    */
   pair(
@@ -92,7 +92,7 @@ export class LedgerStatements {
   }
 }
 
-/** Throws `statement_pair` unless the claims in the predicate match the statement. */
+/** Throws `statement_pair` if a claim in the predicate differs from the statement. */
 function verifyClaims(predicate: JsonObject, statement: SignedStatement, { sha256 }: ProofProviders): void {
   const itself = claimsOf(statement, sha256)
   for (const name of ['issuer', 'subject', 'contentType', 'kid', 'payload'] as const) {

@@ -2,7 +2,10 @@ import { TAIL_AGE_MS_MAX } from '../limits.ts'
 
 type EntryPosition = { readonly seq: number; readonly atMs: number }
 
-/** An entry that no checkpoint covers although it is old, with the time of the newest entry. */
+/**
+ * An entry that no checkpoint covers although it is more than a minute older than the newest entry. `newestAtMs`: time
+ * of the newest entry.
+ */
 export type LateEntry = EntryPosition & { readonly newestAtMs: number }
 
 /**
@@ -25,8 +28,8 @@ export class LedgerTail {
   #oldestBehindAll: EntryPosition | null = null
 
   /**
-   * Takes the next entry. `ownSize`, `outsideSize`: sizes of the largest checkpoints with which the ledger has agreed
-   * so far.
+   * Adds the next entry. `ownSize`, `outsideSize`: sizes of the largest checkpoints with which the ledger has agreed so
+   * far.
    */
   append(
     position: EntryPosition,
@@ -47,14 +50,14 @@ export class LedgerTail {
     return this.#late(this.#oldestBehindOwn)
   }
 
-  /** Like lateBehindOwn, but for all checkpoints, including those from outside. */
+  /** Like lateBehindOwn, but for all checkpoints, including those that were stored outside of the ledger. */
   get lateBehindAll(): LateEntry | null {
     return this.#late(this.#oldestBehindAll)
   }
 
   /**
    * True if more than a minute lies between the last entry that the ledger's own checkpoint covers and the next entry.
-   * Either somebody removed entries between them, or the ledger was idle and was read just after its next entry.
+   * Either somebody removed the entries in between, or the ledger was idle and was read just after its next entry.
    */
   get hasGapBehindOwn(): boolean {
     const oldest = this.#oldestBehindOwn

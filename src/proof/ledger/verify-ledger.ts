@@ -27,11 +27,11 @@ import { describeLate, LedgerTail } from './tail.ts'
 import { LedgerTypes } from './types.ts'
 
 export type LedgerVerifierOptions = PeersObserver & {
-  /** Checkpoint notes from outside. The ledger must agree with each of them. */
+  /** Checkpoint notes that were stored outside of the ledger. The ledger must agree with each of them. */
   readonly storedCheckpoints?: readonly string[]
   /**
-   * Statements with receipts, from outside. The ledger must have the same entries at the same positions, and agree with
-   * the trees of the receipts.
+   * Statements with receipts, stored outside of the ledger. The ledger must have the same entries at the same
+   * positions, and agree with the trees of the receipts.
    */
   readonly storedReceipts?: readonly Uint8Array[] | undefined
   /** Witnesses whose cosignatures on each checkpoint are counted. */
@@ -48,8 +48,8 @@ export type LedgerVerifierOptions = PeersObserver & {
    */
   readonly lateTail?: 'refused' | 'noticed'
   /**
-   * Random number that makes the slots of ids unpredictable. Without it somebody could choose ids that slow the
-   * verifier down.
+   * Random number that makes the slots of ids in hash tables unpredictable. Without it, somebody could choose ids that
+   * slow the verifier down.
    */
   readonly idSeed?: number
   /** Called for each perfect subtree of the Merkle tree when the subtree is complete. */
@@ -70,9 +70,9 @@ export type LedgerVerifierOptions = PeersObserver & {
 /**
  * Verifies a whole ledger, entry by entry in order. Does all checks that need other entries.
  *
- * The caller MUST verify each entry with `verifyEntry` first, in any order and on any thread. It MUST append the
- * entries in the order of the source. It MUST stop at the first entry for which `append` throws. Throws ProofError.
- * After an error, `summary` has the findings up to the refused entry, and its `size` is the seq of that entry.
+ * The caller MUST verify each entry with `verifyEntry` first, in any order and on any thread. The caller MUST append
+ * the entries in the order of the source, and MUST stop at the first entry for which `append` throws a ProofError.
+ * After such an error, `summary` has the findings up to the refused entry, and its `size` is the seq of that entry.
  *
  * Takes about 30 bytes of memory for each record, and one object for each agent, key, type, erasure and gated record
  * that is not terminal.
@@ -165,7 +165,10 @@ export class LedgerVerifier {
     this.#checkpoints.expect(note, false, this.#size)
   }
 
-  /** Verifies the end of the ledger. Throws if content is missing that the entries promise. */
+  /**
+   * Does the checks that need all entries, for example whether the ledger has all entries that its checkpoints cover.
+   * Throws ProofError if a check fails.
+   */
   finish(): void {
     this.#statements.finish()
     this.#erasures.finish()
@@ -182,7 +185,10 @@ export class LedgerVerifier {
       throw new ProofError('checkpoint_missing_tail', late)
   }
 
-  /** Describes the oldest entry that no checkpoint covers although it is too old. null if there is no such entry. */
+  /**
+   * Describes the oldest entry that no checkpoint covers although it is more than a minute older than the newest entry.
+   * null if there is no such entry.
+   */
   get lateTail(): string | null {
     const late = this.#tail.lateBehindAll
     const { outsideSize, ownSize } = this.#checkpoints
@@ -225,7 +231,7 @@ export class LedgerVerifier {
     }
   }
 
-  /** Takes from the first entry the facts that are fixed for all later entries. */
+  /** Stores those facts of the first entry that apply to all later entries. */
   #begin(step: EntryStep): void {
     const { subjects, predicate } = step.statement!
     const definition = predicate['definition'] as Definition
@@ -267,8 +273,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Throws if a compromised key signed the entry at or after the time of the compromise. A checkpoint from outside does
-   * not help for such an entry, because somebody may have stored the checkpoint after the theft.
+   * Throws if a compromised key signed the entry at or after the time of the compromise. A checkpoint from outside that
+   * covers the entry does not change this, because the checkpoint may be newer than the compromise.
    */
   #noteCompromised({ seq, kid, atMs }: EntryStep): void {
     const sinceMs = this.#options.compromised?.get(kid)
@@ -283,8 +289,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Throws if the same envelope occurs twice. Envelopes that make records are not stored for this check. If such an
-   * envelope is repeated, it repeats record ids, and another check refuses these.
+   * Throws if the same envelope occurs twice. Envelopes that make records need no check here: a repeated envelope would
+   * repeat record ids, and another check refuses repeated ids.
    */
   #verifyNew(step: EntryStep): void {
     if (step.recordIds.length > 0) return
@@ -321,8 +327,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Verifies that the state of the ledger that a `ledger-restored` entry names is the state before this entry. The
-   * operator signed this state when the ledger was reopened.
+   * Throws if the size and chain hash that a `ledger-restored` entry names are not those of the ledger before this
+   * entry. The operator signed this state when the ledger was reopened.
    */
   #verifyRestored(found: { readonly size: number; readonly chain: string }): void {
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {

@@ -15,8 +15,8 @@ type Predicate = ParsedStatement['predicate']
 
 /**
  * Verifies the member `gated` of a record against the entry. If the entry created the record, the terms are compared,
- * otherwise the step. The record may have changed since then. It is accepted as long as it still shows what the entry
- * states. Other steps are not verified. Throws `record_contradicts_proof`, or a document's code.
+ * otherwise the step. The record may have changed since then, but must still show what the entry states. Other steps
+ * are not verified. Throws `record_contradicts_proof`, or a code of shown-document.ts.
  *
  * A server that lies about one step could send the proof of another step. So the record must show the proved step. If
  * the step ended the record, the record must be in the state that the entry states.

@@ -61,12 +61,11 @@ export type VerifiedProof = {
  * Verifies that the entry was signed and is in the ledger of the checkpoint. Throws ProofError.
  *
  * The proof does not show that the kid belonged to the ledger at that seq, nor that the actor was allowed to make the
- * entry. Only the whole chain shows this. Some members are not signed: `ledger.name`, `keys[…].activatedAt`,
- * `keys[…].retiredAt`, and `entry.chain`, except for the last entry of the checkpoint.
+ * entry. Only the whole chain shows this. Some members are not signed: `ledger.name`, `keys[…].activatedAt` and
+ * `keys[…].retiredAt`. `entry.chain` is signed only if the entry is the last one of the checkpoint.
  */
 export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
-  // Below, findNamedKeys verifies that each kid is the thumbprint of its key. The caller trusts kids, so a kid must not
-  // stand for another key.
+  // The caller trusts kids, so each kid must be the thumbprint of its key. findNamedKeys verifies this below.
   if (proof.entry.kind === STATEMENT)
     throw new ProofError('proof_syntax', 'a registered statement has a receipt, not a proof')
   const keys = findNamedKeys(proof.keys, providers.sha256)
@@ -198,10 +197,7 @@ function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: Proo
     throw new ProofError('chain_broken', `the checkpoint has the chain hash ${toHex(checkpoint.chain)}`)
 }
 
-/**
- * Verifies an item of a batch against the batch's statement. The batch's entry can be proved without items, but an item
- * only together with its batch.
- */
+/** Verifies an item of a batch against the batch's statement. */
 export function verifyItemProof(
   item: ItemProof,
   statement: ParsedStatement,
@@ -262,8 +258,8 @@ function consistencyMissing(checkpoint: Checkpoint, stored: readonly Checkpoint[
 }
 
 /**
- * Verifies that no compromised key signed the entry. The thief of a key can sign entries of any date. So an entry of a
- * compromised key is accepted only if a stored checkpoint covers it. If the time of the compromise is known, the
+ * Verifies that no compromised key signed the entry. Somebody who stole a key can sign entries of any date. So an entry
+ * of a compromised key is accepted only if a stored checkpoint covers it. If the time of the compromise is known, the
  * entry's time must also be earlier.
  */
 export function verifyCompromise(

@@ -16,7 +16,10 @@ import { type ProvedEntry, verifyGatedRecord } from './verify-gated-record.ts'
 type SignedRecord = {
   readonly members: Readonly<Record<string, JsonValue>>
   readonly payload: string
-  /** Digest of the references. null if the record has no references. undefined if the entry does not state it. */
+  /**
+   * Digest of the references. null if the record has no references. undefined if the entry states nothing about
+   * references.
+   */
   readonly references: string | null | undefined
 }
 

@@ -25,7 +25,7 @@ import { CONSISTENCY, INCLUSION, ITEM, RECEIPTS, RFC9162_SHA256, SIZE, VDP, VDS 
 
 /*
  * COSE Receipts (RFC 9942) as docs/formats/receipts.md describes them. Each receipt has one proof, in deterministic
- * CBOR. Receipts are small and rare compared with envelopes, so cborg encodes them.
+ * CBOR. The library cborg encodes receipts. It is fast enough, because receipts are small and rare.
  */
 
 /** Path of RFC 9162 from leaf `index` of a tree of `size` leaves to its root. */

@@ -41,7 +41,7 @@ export type VerifiedPosition = {
   readonly leaf: Uint8Array
   readonly seq: number
   readonly size: number
-  /** Root of the tree of that size, 32 bytes. It is also the root of the ledger's checkpoint of that size. */
+  /** Root of the tree of `size` entries, 32 bytes. The ledger's checkpoint of this size has the same root. */
   readonly root: Uint8Array
 }
 
@@ -155,7 +155,7 @@ function verifyLedgerKey(header: ReceiptHeader, noteKey: string, { sha256 }: Pro
 }
 
 /**
- * Throws unless `size` is the signed size. This check is needed because the same path can be valid in trees of several
+ * Throws if `size` is not the signed size. This check is needed because the same path can be valid in trees of several
  * sizes.
  */
 function verifySize(size: number, header: ReceiptHeader): void {

@@ -53,8 +53,8 @@ export function verifyIssuer(
 ): void {
   if (alg !== key.alg)
     throw new ProofError('algorithm_mismatch', `${alg} cannot be used with an ${key.alg} key`)
-  // Signers of other issuers may use the higher s. Both forms are valid signatures of the same statement, but they give
-  // different leaves.
+  // ECDSA has two valid values of s for each signature. An issuer may use the higher s, but our verifiers accept only
+  // the lower s.
   const signed = alg === 'ES256' ? lowS(signature) : signature
   const message = toBeSigned(protectedBytes, payload)
   if (verifySignature(parsePublicKey(alg, fromBase64(key.spki)), message, signed)) return

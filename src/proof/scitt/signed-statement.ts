@@ -80,8 +80,8 @@ export function parseSignedStatement(sent: Uint8Array): SignedStatement {
   const alg = ALGORITHMS.get(header.get(ALG))
   if (alg === undefined) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
   refuseEntry(header)
-  // CBOR heads must have their shortest form. Otherwise the holder of a statement could compute another leaf than the
-  // ledger.
+  // The statement is encoded again, so that its CBOR heads have their shortest form. Otherwise the holder of a
+  // statement could compute another leaf than the ledger.
   const bytes = encodeEnvelope(protectedBytes, payload, signature)
   return { ...described, alg, bytes, protectedBytes, payload, signature }
 }
@@ -97,8 +97,8 @@ export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement 
 }
 
 /**
- * Returns the statement that a ledger registers for the received bytes. It is parsed in the same way as the ledger's
- * verifiers parse it. So the verifiers accept every admitted statement. Throws the same codes as parseSignedStatement.
+ * Returns the statement that a ledger registers for the received bytes. The statement is parsed as the ledger's
+ * verifiers parse it, so the verifiers accept every admitted statement. Throws the same codes as parseSignedStatement.
  */
 export function admitStatement(sent: Uint8Array): SignedStatement {
   return parseRegisteredStatement(parseSignedStatement(sent).bytes)
@@ -176,7 +176,7 @@ function isLocation(value: unknown): boolean {
 }
 
 function textOf(value: unknown, what: string): string {
-  // Some decoders turn bytes that are not UTF-8 into surrogates, other decoders turn them into U+FFFD.
+  // Refuses lone surrogates and U+FFFD, because decoders put one of these in place of bytes that are not UTF-8.
   if (typeof value === 'string' && isText(value) && !/[\p{Cs}\ufffd]/u.test(value)) return value
   throw refused(`${what} is not a text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`)
 }

@@ -55,7 +55,7 @@ export function batchRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8A
   return merkleRoot(sha256, leaves)
 }
 
-/** Parses an item. Throws `batch_item` unless all members are known and well-formed. */
+/** Parses an item. Throws `batch_item` if a member is unknown, missing or malformed. */
 export function parseBatchItem(value: JsonValue): BatchItem {
   refuseFields(value, ITEM_FIELDS, 'batch_item')
   return value as BatchItem

@@ -3,8 +3,8 @@ import type { Sha256 } from '../crypto.ts'
 const DOCUMENT_PREFIX = 0x03
 
 /**
- * Buffer for the hashed bytes of most documents. Every record is hashed here. An allocation for each document would
- * cost more than copying the document.
+ * Buffer for the bytes that are hashed. Only a larger document gets a buffer of its own, because an allocation for each
+ * document would cost more than copying the document.
  */
 const scratch = new Uint8Array(4096)
 

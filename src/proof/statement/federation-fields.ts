@@ -47,8 +47,8 @@ function isOriginOf({ origin, ledger }: JsonObject): boolean {
 }
 
 /**
- * Returns a check of the member that describes a received entry. The entry must have one of these kinds. parseStatement
- * verifies that its members agree with each other.
+ * Returns a check of the member that describes a received entry. `kinds`: kinds that this entry may have.
+ * parseStatement verifies that the members of the description agree with each other.
  */
 export function receivedOfKinds(kinds: readonly string[]): Check {
   return objectOf({

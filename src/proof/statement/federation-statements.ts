@@ -8,7 +8,7 @@ import { ENTRY_KINDS, type EntryKind, type Subject } from './kinds.ts'
  * other. The formats of the members were checked before.
  */
 
-/** A received entry, as the receiving entry describes it. */
+/** A received entry, as described in the predicate of the entry that receives it. */
 export type Received = {
   readonly ledger: string
   readonly seq: number
@@ -22,12 +22,12 @@ export type Received = {
 
 export type TakenOffer = Pick<Received, 'ledger' | 'seq' | 'leaf'> & { readonly peer: string }
 
-/** Returns the description of the received entry. Returns null if entries of this kind receive nothing. */
+/** Returns the description of the received entry. Returns null if the predicate has none. */
 export function receivedOf(predicate: JsonObject): Received | null {
   return (predicate['received'] ?? null) as Received | null
 }
 
-/** Returns the offer that the step takes. Returns null if the step takes none. */
+/** Returns the offer that the step takes. Returns null if the step takes no offer. */
 export function takenOfferOf(predicate: JsonObject): TakenOffer | null {
   return (predicate['offer'] ?? null) as TakenOffer | null
 }

@@ -14,8 +14,9 @@ import { TRACEPARENT } from './traceparent.ts'
  */
 
 /**
- * Throws `code` unless `value` is an object with exactly these members, and each member passes its check. A member with
- * the value undefined counts as absent, because statements are checked before they become text.
+ * Throws `code` if `value` is not an object, if a required member is missing, if a member is unknown, or if a member
+ * fails its check. A member with the value undefined counts as absent, because statements are checked before they
+ * become text.
  */
 export function refuseFields(
   value: JsonValue,

@@ -18,7 +18,10 @@ type Column = {
   readonly row: string
   /** Column of the table `records`. */
   readonly column: string
-  /** Flag of the member in a chunk. It is set if a record has the value. Values follow in the order of their flags. */
+  /**
+   * Flag of the member in a chunk. It is set if a record has the member. The chunk contains the values of the members
+   * in the order of the flags.
+   */
   readonly flag: number
   /** First letter of the member's search keys in chunks. */
   readonly key: string

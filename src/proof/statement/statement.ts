@@ -118,7 +118,7 @@ function checkStatement(
 /**
  * Checks a statement before it is signed. Applies the same rules and throws the same errors as parseStatement. `text`:
  * the result of buildStatement for these values. The text is parsed again only if it may contain JSON that verifiers
- * refuse. Lone surrogates and objects that a client sent make this possible.
+ * refuse. This is possible if a value has a lone surrogate, or is an object that a client sent.
  */
 export function refuseUnverifiable(
   text: string,
@@ -169,7 +169,7 @@ function isSubjectName(rule: SubjectRule, name: string, subjects: readonly Subje
   return isId(rule === 'cmp?' ? 'cmp' : rule, name)
 }
 
-/** Returns true if a name is `<led_…>/<seq>`, with the seq in the form of JSON. */
+/** Returns true if a name is `<led_…>/<seq>`, with the seq written like an integer in JSON. */
 function isEntryName(name: string): boolean {
   const slash = name.indexOf('/')
   const digits = name.slice(slash + 1)
@@ -178,8 +178,8 @@ function isEntryName(name: string): boolean {
 }
 
 /**
- * Throws if an agent of this ledger has no key, or if another actor has a key. A member with the value undefined counts
- * as absent, as in refuseFields.
+ * Throws if the actor is an agent of this ledger and the API key is missing. Any other actor must have neither an API
+ * key nor `onBehalfOf`. A member with the value undefined counts as absent, as in refuseFields.
  */
 function refuseActorWithoutKey(predicate: JsonObject): void {
   const actor = predicate['actor'] as string

@@ -120,7 +120,7 @@ export function inclusionRoot(
 
 /**
  * Verifies that the tree of `root2` begins with the leaves of the tree of `root1` (RFC 9162 §2.1.4.2). Throws
- * `merkle_range` unless 1 ≤ size1 ≤ size2. Throws `merkle_path` if the path does not join the two roots.
+ * `merkle_range` if `size1` is 0 or larger than `size2`. Throws `merkle_path` if the path does not join the two roots.
  *
  * Sizes and roots MUST come from signed values, because anybody can make a tree that begins with any leaves.
  */

@@ -63,13 +63,13 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
   const { recordId, code, reason, idempotency } = request
   const erasable = await getErasable(deps, caller, request)
   const { erasedSeq } = erasable
-  // If the request has an Idempotency-Key, the database decides. An earlier try of the same request may have erased the
-  // document.
+  // If the request has an Idempotency-Key, only the database can decide whether the request is refused: an earlier try
+  // of the same request may have erased the document.
   if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
   if (erasedSeq === null) {
     refuseNeeded(erasable)
-    // The database makes the final decision. But if it refuses the entry, the whole commit batch with other entries is
-    // repeated in halves. So holds are already checked here.
+    // The database makes the final decision. But if the database refuses an entry, the server must commit the rest of
+    // the commit batch again, in halves. This earlier check of the holds avoids that in most cases.
     const held = await holdErrorOf(deps, caller, recordId, erasable)
     if (held) throw held
   }

@@ -43,8 +43,8 @@ export type Offer = {
   /** The offered completion. null if the step is not a completion. */
   readonly completion: OfferedCompletion | null
   /**
-   * Throws if the record's type refuses the evidence. The evidence was checked before, because the check may take long
-   * and this function is called in a transaction.
+   * Throws if the earlier check of the evidence failed. The check itself may take long, so it is made before the
+   * transaction in which this function is called.
    */
   readonly requireEvidence: () => void
   /** Member `received` of the entry's detail (migrations/functions/append-received.sql). */
@@ -136,8 +136,8 @@ function refuseOffer(
 }
 
 /**
- * Throws `evidence_invalid` if the record's type refuses the evidence. May wait for the ledger's share of CPU time for
- * its types.
+ * Throws `evidence_invalid` if the record's type refuses the evidence. May wait until the ledger may use CPU time for
+ * its types again.
  */
 export async function verifyOfferedEvidence(
   deps: OfferedStepDeps,
@@ -167,8 +167,8 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
     )
   offer.requireEvidence()
   const subjectId = parseId('cmp', completion.id)
-  // The peer chose the id, so the id is checked against these facts. If two completions had the same id, the ledger's
-  // export could not be verified.
+  // The peer chose the completion's id, so it must be checked that the id was made from `facts`. If two completions had
+  // the same id, the ledger's export could not be verified.
   const facts = {
     ledger: offer.ledger,
     record: formatId('rec', row.recordId),

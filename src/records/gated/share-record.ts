@@ -39,7 +39,7 @@ type ShareRecordRequest = {
  */
 export type SharedRecord = RecordJson & { readonly replayed: boolean }
 
-/** Codes of refusals that occur if an earlier try of the same request succeeded. */
+/** Error codes that a retry may get although an earlier try of the same request succeeded. */
 const REFUSED: ReadonlySet<ErrorCode> = new Set(['already_shared', 'peer_not_active'])
 
 /**

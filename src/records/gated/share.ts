@@ -22,9 +22,11 @@ export type SharedWith = {
 }
 
 /**
- * Returns the peers in the form in which they are signed, sorted by peer. Returns null if the record is not shared. A
- * peering that has ended is accepted if the request is a retry that succeeded before, because the request then gets its
- * first answer. Throws `invalid_request`, `unknown_peer` or `peer_not_active`.
+ * Returns the peers in the form in which they are signed, sorted by peer. Returns null if the record is not shared.
+ * Throws `invalid_request`, `unknown_peer` or `peer_not_active`.
+ *
+ * If an earlier try of the same request succeeded, a peering that has ended since is accepted, because a retry gets the
+ * answer to the first try.
  */
 export async function resolveShare(
   deps: { readonly readPool: Db },
@@ -50,8 +52,8 @@ export async function resolveShare(
 }
 
 /**
- * Throws unless the peering is active or suspended. If the peering is suspended, shared entries wait until it is
- * resumed. `isRepeated`: true if the same request succeeded before.
+ * Throws if the peering is neither active nor suspended. If the peering is suspended, shared entries wait until it is
+ * resumed. `isRepeated`: true if the same request succeeded before. Then an ended peering is accepted too.
  */
 function requireLiving(
   known: SharePeer | undefined,

@@ -58,8 +58,8 @@ export type StepRequest = {
 }
 
 /**
- * The record as JSON. For a repeated request, the seq of the entry that the first request with the same Idempotency-Key
- * wrote.
+ * Result of a step: the record as JSON. For a repeated request, instead the seq of the entry that the first request
+ * with the same Idempotency-Key wrote.
  */
 export type StepResult =
   | { readonly record: string; readonly version: number }
@@ -117,7 +117,7 @@ async function explainRefusal(
   const { row } = await getForStep(deps, caller, request)
   refuseStep(row, wantedOf(caller, request))
   if (error.code === 'deadline_passed') throw deadlineError(row)
-  // If the check before signing made the error, the error already names the state.
+  // An error that has the member `state` comes from the check before signing. It is thrown unchanged.
   throw error.code === 'state_conflict' && !('state' in error.members) ? overtakenError(row) : error
 }
 

@@ -85,8 +85,8 @@ async function verifyOf(
 }
 
 /**
- * Returns the performer. If the performer is a remote agent, its text counts only if the stored id belongs to it,
- * because the id decides whose steps are accepted.
+ * Returns the performer. If the performer is a remote agent, its text counts only if the stored id was made from that
+ * text, because the id decides whose steps are accepted.
  */
 function performerOf({ performerId, performerRemote }: RecordRowRead): string | null {
   const isThat = performerRemote !== null && agentIdOf(performerRemote) === performerId

@@ -21,7 +21,7 @@ export type ClaimedState = {
 
 /**
  * Verifies the newest step and returns its statement. `steps`: the newest step of each kind. The record must have steps
- * after its creation. Throws ProofError unless all of these are true:
+ * after its creation. Throws ProofError if one of these is false:
  *
  * - The step was signed for this ledger, record, version and state.
  * - The step follows the previous step.
@@ -59,8 +59,8 @@ export function lineOfStep(step: CaseStep): SignedLine {
 }
 
 /**
- * Returns the statement of an entry. Throws ProofError unless a key of the deployment or of the agent signed the entry.
- * Also throws ProofError if the columns contradict the entry.
+ * Returns the statement of an entry. Throws ProofError if neither a key of the deployment nor a key of the agent signed
+ * the entry, or if the columns contradict the entry.
  */
 export async function verifySigned(keys: EnvelopeKeys, line: SignedLine): Promise<ParsedStatement> {
   const leaf = leafOf(line.envelope)
@@ -83,7 +83,7 @@ async function verifyUnknown(
   return statement
 }
 
-/** Throws ProofError unless the statement has this kind and is about this ledger and record. */
+/** Throws ProofError if the statement has another kind, or is about another ledger or record. */
 export function requireOf(
   { kind, ledger, subjects }: ParsedStatement,
   expected: ParsedStatement['kind'],

@@ -6,9 +6,9 @@ import { sha256Hex } from '../../signing/sha256.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
 /*
- * The functions below identify spans and logs that were sent before
- * (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans). All records of a group have a common key in
- * batch_keys. The key is the trace. For a log without a trace, the key is a reference.
+ * Recognises spans and logs that were sent before (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
+ * Spans are grouped by their trace, and logs by their trace or, without a trace, by a reference. All records of a group
+ * have the same search key in batch_keys.
  */
 
 export const SPAN_TYPE = 'otel-span/1'

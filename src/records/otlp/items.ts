@@ -159,7 +159,7 @@ function spanItem(
   const events = list(span['events'])
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount, flags } = span
   // Members are added in the order of their names, so that canonical JSON need not sort them. The members of the
-  // resource and the scope come between `payload` and `behind`.
+  // resource and the scope come after those of `payload` and before those of `behind`.
   const payload = newObject()
   add(payload, 'attributes', content.attributes)
   add(payload, 'digests', content.digests)
@@ -258,8 +258,8 @@ function logItem(
 }
 
 /**
- * Returns the keyed hash of the label, or null without a label. The hash is part of the identity. Two logs of the same
- * time may differ only in the label, which is no longer in the payload.
+ * Returns the keyed hash of the label, or null without a label. The hash is part of the identity, because two logs of
+ * the same time may differ only in the label. The payload does not contain the label.
  */
 function personOf(subjectSalt: Uint8Array, subject: string | undefined): Uint8Array | null {
   return subject === undefined ? null : hashSubject(subjectSalt, subject)

@@ -23,9 +23,9 @@ import {
 export type Grouped = ReadonlyMap<string, readonly string[]>
 
 /**
- * Finds spans and logs that ledgers already have (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans). This
- * needs no tables of its own: batch_keys already contains the trace, and leads to the chunks with the trace's spans.
- * Each process caches spans that it has read. Later it reads only the spans that were added since.
+ * Finds spans and logs that ledgers already have (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans). No
+ * special table is needed: batch_keys already contains the trace, and leads to the chunks with the trace's spans. Each
+ * process caches spans that it has read. Later it reads only the spans that were added since.
  */
 export class KnownItems {
   readonly #pool: pg.Pool
@@ -77,14 +77,14 @@ export class KnownItems {
     }
   }
 
-  /** Returns whether any of these groups is cached. */
+  /** Returns whether any group of `sent` is cached. */
   remembers(sender: Sender, sent: Grouped): boolean {
     return this.#known.find(sender, sent.keys()).size > 0
   }
 
   /**
-   * Returns those items of `sent` that the ledger already has from this agent, and the size of the ledger at that time.
-   * The identity of an erased item is shortened (erasedIdentity).
+   * Returns those items of `sent` that the ledger already has from this agent, and the size of the ledger when they
+   * were searched. The identity of an erased item is shortened (erasedIdentity).
    */
   async find(sender: Sender, sent: Grouped): Promise<{ readonly size: number; readonly repeated: Grouped }> {
     const groups = this.#known.find(sender, sent.keys())
@@ -105,9 +105,9 @@ export class KnownItems {
   }
 
   /**
-   * Caches the items of a written batch. If the batch has more than OTLP_GROUPS_AT_ONCE_MAX groups, only groups that
-   * are already cached are extended, because most traces of such a batch have ended. If an uncached trace is sent
-   * again, its spans are read from their chunks.
+   * Caches the items of a written batch. If the batch has more than OTLP_GROUPS_AT_ONCE_MAX groups, only items of
+   * cached groups are added. Most traces of such a batch have ended, so they need no cache. If another trace gets more
+   * spans, its earlier spans are read from their chunks.
    */
   note(sender: Sender, written: Grouped, seq: number): void {
     const groups = this.#known.find(sender, written.keys())
@@ -135,8 +135,8 @@ export class KnownItems {
       const keys = names.map((name) => ({ key: name, since: groups.get(name)?.size ?? 0 }))
       const { size, chunks, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
       const isWhole = upTo === size
-      // A group that the ledger does not have is cached only if more reads are needed. The cached group then records
-      // the position up to which was read.
+      // A group without items in the ledger is cached only if another read is needed. The cached group then stores the
+      // position at which that read begins.
       for (const name of isWhole ? chunks.map(({ index }) => names[index]!) : names)
         if (!groups.has(name)) groups.set(name, this.#known.make(sender, name))
       const unread = chunks.filter(({ index, seq }) => !groups.get(names[index]!)!.own.includes(seq))

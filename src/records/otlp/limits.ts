@@ -1,4 +1,4 @@
-// OTLP (docs/integrations/otlp.md)
+// Limits of OTLP (docs/integrations/otlp.md)
 /** Maximum depth of nested arrays and maps in an attribute or a body. */
 export const OTLP_VALUE_DEPTH_MAX = 16
 /** Maximum depth of nested groups in skipped members of protobuf. */
@@ -23,11 +23,15 @@ export const OTLP_METADATA_CHARS_MAX = 512
  */
 export const OTLP_BATCH_RECORDS_MAX = 1_000
 /**
- * Maximum numbers of spans and logs, and of groups, that a process caches. All others are read again from their chunks.
+ * Maximum number of spans and logs that a process caches. The next constant limits their groups. All other spans and
+ * logs are read again from their chunks.
  */
 export const OTLP_KNOWN_ITEMS_MAX = 262_144
 export const OTLP_KNOWN_GROUPS_MAX = 65_536
-/** Maximum parts of the cache that one ledger may use, so that no ledger can push out the items of all others. */
+/**
+ * Maximum number of spans and logs in the cache that belong to one ledger. The next constant limits their groups. So no
+ * ledger can push the items of all other ledgers out of the cache.
+ */
 export const OTLP_KNOWN_ITEMS_OF_LEDGER_MAX = 131_072
 export const OTLP_KNOWN_GROUPS_OF_LEDGER_MAX = 32_768
 /**
@@ -46,14 +50,14 @@ export const OTLP_GROUPS_AT_ONCE_MAX = 256
  */
 export const OTLP_READS_MAX = 4
 /**
- * Maximum number of waiting requests per ledger, and maximum time in ms that a request waits. Requests for the same
- * traces run one after another.
+ * Maximum number of requests per ledger that wait for an earlier request with the same traces. The next constant limits
+ * the time that each request waits.
  */
 export const OTLP_WAITING_MAX = 64
 export const OTLP_WAIT_MS_MAX = 5_000
 /**
- * Maximum number of attempts to write one request. If the ledger turns out to have some of its spans, the request is
- * read again without these spans. Other servers may add further spans during each attempt.
+ * Maximum number of attempts to write one request. If the ledger already has some of the request's spans, the request
+ * is read again without these spans. Other servers may add further spans during each attempt.
  */
 export const OTLP_ATTEMPTS_MAX = 5
 /**

@@ -86,8 +86,8 @@ async function write(
     } catch (error) {
       if (!(error instanceof Repeated)) throw orLater(error)
       done.push(error.items)
-      // The other batches probably contain known items too. So the known items of all batches are collected, and the
-      // request is read again without them.
+      // The other batches of the request probably contain known items too. So the known items of all batches are
+      // collected, and the request is read again without them.
       for (const { items } of left) done.push((await deps.knownItems.find(caller, items)).repeated)
       read = await readWithout(merged(done))
     }

@@ -94,7 +94,7 @@ class Reader extends Isolating {
 
   #nested(value: JsonValue, kind: Message, path: Path): Read | Bad {
     if (kind.role === 'part') return this.message(value, kind, path)
-    // The path is relative to the item. Refusals later adds the path of the item.
+    // The path is relative to the item. The class Refusals later adds the path of the item.
     return this.isolate(
       () => this.message(value, kind, null),
       () => itemsOf(value, kind),

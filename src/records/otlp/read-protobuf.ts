@@ -18,7 +18,10 @@ const START_GROUP = 3
 const END_GROUP = 4
 const BYTES_4 = 5
 
-/** Reads a request. Throws OtlpError if the bytes are not a message of this kind, and `body_too_large`. */
+/**
+ * Reads a request. Throws OtlpError if the bytes are not a message of this kind. Throws `body_too_large` if the message
+ * has more than OTLP_TOKENS_MAX parts.
+ */
 export function readProtobuf(bytes: Uint8Array, message: Message): ReadRequest {
   const reader = new Reader(bytes)
   return { request: reader.message(message, bytes.length), ignored: reader.ignored }

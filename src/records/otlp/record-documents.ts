@@ -17,8 +17,8 @@ export type JsonObject = Record<string, unknown>
 
 /**
  * Members as text. `text`: canonical JSON without braces, with a comma after each member. The text of a resource is
- * made only once, because thousands of records may share the resource. `replaced`: the original values of replaced
- * values.
+ * made only once, because thousands of records may share the resource. `replaced`: the original values of those members
+ * that JSON cannot express.
  */
 export type Written = { readonly text: string; readonly replaced: readonly unknown[] }
 
@@ -65,7 +65,7 @@ function plainOf(value: unknown, replaced: unknown[]): unknown {
   if (typeof value !== 'object' || value === null) return value
   const made = newObject()
   const alike = new Map<string, number>()
-  // Sorts the names as canonical JSON does, and as in the record itself.
+  // The names are sorted as in canonical JSON. So the values in `replaced` have the same order as in the record.
   for (const name of Object.keys(value).sort()) {
     const plain = freeName(plainOf(name, replaced) as string, made, alike)
     made[plain] = plainOf((value as JsonObject)[name], replaced)
@@ -133,8 +133,8 @@ export class Budget {
   }
 
   /**
-   * Returns the member `replaced`. The hashed bytes count for the limit too, because each record hashes its resource
-   * again. Many short values, such as -0, take longer to hash than to write.
+   * Returns the member `replaced`. The limit of Budget also counts the bytes that are hashed here: each record hashes
+   * the values of its resource again, and many short values, such as -0, take longer to hash than to write.
    */
   #replacedMember(parts: readonly Written[]): string {
     const digest = digestOfValue(parts.flatMap(({ replaced }) => replaced))

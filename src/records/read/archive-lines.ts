@@ -6,8 +6,8 @@ import { formatDocumentSubject } from '../../proof/statement/document-subjects.t
 import { itemOfRecord } from './export.ts'
 
 /**
- * A document of an entry before it is sealed. `text`: the document's salt, content and references as JSON; null if the
- * document was erased.
+ * A document of an entry, before it is encrypted for the archive. `text`: the document's salt, content and references
+ * as JSON; null if the document was erased.
  */
 export type ArchivedDocument = { readonly item: number; readonly text: string | null }
 

@@ -60,7 +60,7 @@ export async function* entryLines(
 
 /**
  * Yields a whole export: the ledger and its keys, the first `end` entries, and the newest checkpoint that covers only
- * these entries. There may be more than `end` entries (see entryLines).
+ * entries of the export. entryLines may continue beyond `end`, so there may be more entries.
  */
 export async function* exportLines(
   db: Db,

@@ -36,8 +36,8 @@ export type RecordView = {
 
 export type ErasureView = {
   /**
-   * Code that says why the document was erased; null if the erasing entry is unreadable. In this case nobody signed the
-   * erasure, and `verify` reports it.
+   * Code that says why the document was erased. null if the erasing entry is unreadable. Such an entry was not signed,
+   * and `verify` reports it.
    */
   readonly code: string | null
   readonly by: string

@@ -54,13 +54,13 @@ type Erased = {
 }
 
 /**
- * Erases the documents of a person's records, as many as one receipt can list. The caller continues at `next`. A
- * document is not erased, but reported, if it has a legal hold or if a peer's decision needs it. The database decides
- * each erasure separately.
+ * Erases the documents of a person's records, as many as one `subject-erased` entry can list. The caller continues at
+ * `next`. A document is not erased, but reported, if it has a legal hold or if a peer's decision needs it. The database
+ * decides each erasure separately.
  *
- * After a failed erasure no further erasure begins, and the receipt lists the documents that were erased before. `next`
- * is then the position before the first record with a document that is still undecided. Throws the error of the failed
- * erasure if no document was erased.
+ * After a failed erasure no further erasure begins, and the `subject-erased` entry lists the documents that were erased
+ * before. `next` is then the position before the first record with a document that is still undecided. Throws the error
+ * of the failed erasure if no document was erased.
  */
 export async function eraseSubject(
   deps: EraseDeps,
@@ -119,7 +119,7 @@ type ErasureReason = { readonly code: string; readonly reason: string | null }
 type ErasedPage = {
   readonly erased: readonly number[]
   readonly held: readonly (ErasureCandidate & { readonly case: string })[]
-  /** The first record with a document that is still undecided, and the error; null: no erasure failed. */
+  /** The first record with a document whose erasure is still undecided, and the error. null if no erasure failed. */
   readonly failed: { readonly record: PageRecord; readonly error: unknown } | null
 }
 

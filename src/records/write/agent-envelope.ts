@@ -15,9 +15,9 @@ type Deps = { readonly envelopeKeys: EnvelopeKeys; readonly now: () => number }
 /**
  * Opens the envelope of an agent that signs its own entries. Returns null if the request has no envelope.
  *
- * The server takes nothing from the envelope on trust except the signature: it builds the statement that the server
- * itself would have signed, and refuses an envelope with any other statement. `append_entries` decides whether the key
- * is revoked, in the order of the chain. Throws `envelope_refused` and `signing_key_refused`.
+ * The server builds the statement that it would have signed itself, and refuses an envelope with any other statement.
+ * So only the signature comes from the agent. `append_entries` decides whether the key is revoked, in the order of the
+ * chain. Throws `envelope_refused` and `signing_key_refused`.
  */
 export async function openEnvelope(
   { envelopeKeys, now }: Deps,
@@ -52,8 +52,8 @@ export function requireSalt(signed: AgentSigned | null, salt: string | undefined
 }
 
 /**
- * Returns the id that the agent chose for the record. Throws `statement_mismatch` unless the envelope notarizes or
- * creates a record with a valid id.
+ * Returns the id that the agent chose for the record. Throws `statement_mismatch` if the envelope neither notarizes nor
+ * creates a record, or if the record's id is invalid.
  */
 export function chosenRecordId(signed: AgentSigned): Uuid {
   const { kind, predicate } = signed.statement
@@ -66,8 +66,8 @@ export function chosenRecordId(signed: AgentSigned): Uuid {
 }
 
 /**
- * Throws an error unless the id of a batch that an agent signed is valid. The id must be the id of the first record,
- * whose low 12 bits are zero.
+ * Throws an error if the envelope of an agent is not about a batch, or if the batch's id is invalid. The id of the
+ * batch must be the uuid of the batch's first record, whose low 12 bits are zero.
  */
 export function refuseChosenBatch(signed: AgentSigned, { first }: { readonly first: Uuid }): void {
   const { kind, subjects } = signed.statement

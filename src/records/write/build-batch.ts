@@ -201,7 +201,7 @@ const TEXT_CHECKS = (['occurredAt', 'traceparent', ...OTHER_MEMBERS.map(([name])
 
 /**
  * Returns the id of the first record in a batch that an agent signs. The batch has this id with another prefix. The
- * rest of the envelope is checked when the entry is sealed.
+ * rest of the envelope is checked later (openEnvelope).
  */
 function chosenFirstId(envelope: string): Uuid {
   try {

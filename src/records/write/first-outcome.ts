@@ -15,8 +15,8 @@ export type FirstOutcome = { readonly replayedSeq: number }
  * Returns the outcome of the first request if this request is a retry; null if it is not a retry. Throws
  * `idempotency_key_reused`.
  *
- * The function is called if the ledger's current state would refuse the request: the first request may have changed the
- * state, or a time may have passed since.
+ * The function is called if the ledger's current state would refuse the request. The first request may itself have
+ * changed the state, or a time that the request names may have passed since.
  */
 export async function findFirstOutcome(
   deps: { readonly readPool: Db },
@@ -31,8 +31,9 @@ export async function findFirstOutcome(
 }
 
 /**
- * Returns null if the time at `path` has not passed yet. Otherwise throws `invalid_request`, unless the request is a
- * retry: the time may have passed after the first request. Then returns the outcome of the first request.
+ * Checks that the time at `path` has not passed. If it has not passed, returns null. If it has passed and the request
+ * is a retry, returns the outcome of the first request, because the time may have passed after that. Otherwise throws
+ * `invalid_request`.
  */
 export async function refusePast(
   deps: { readonly readPool: Db; readonly now: () => number },

@@ -49,7 +49,7 @@ const OMITTED_VARIABLES =
  *
  * A worker that ends unexpectedly is restarted, after a pause that doubles up to a minute. The server keeps running,
  * because otherwise a fault of one follower would become an outage. The server needs no worker to sign, chain and
- * commit records that it answers with 201, and the next worker continues the rest. If the cause persists, the log
+ * commit records that it answers with 201, and the next worker does the remaining work. If the cause persists, the log
  * reports it once a minute. The worker's metrics are then absent, which raises an alert.
  */
 export async function startChildWorker(options: Options): Promise<ChildWorker> {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 const PROBE_MS_MAX = 1_000
 
 /**
- * Throws an error with a remedy unless the port is free. Call this function before anything else is started, so that
+ * Throws an error with a remedy if the port is not free. Call this function before anything else is started, so that
  * nothing has to be undone.
  */
 export async function requireFreePort(host: string, port: number): Promise<void> {

@@ -38,8 +38,8 @@ export function getPasswords(dataDir: string): ClusterPasswords {
 }
 
 /**
- * Links a file unless it exists. If two first starts run at the same time, one writes the passwords, and both read
- * them.
+ * Makes a hard link if the name is free. If two first starts run at the same time, one writes the passwords, and both
+ * read them.
  */
 function linkOnce(from: string, to: string): void {
   try {

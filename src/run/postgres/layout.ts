@@ -34,8 +34,8 @@ export function openDataDir(dataDir: string): string {
 }
 
 /**
- * Throws unless the server's user can pass through the folder. The user can't pass through a folder that was made by
- * mkdtemp or under umask 077.
+ * Throws if the server's user cannot pass through the folder, as with a folder that was made by mkdtemp or under umask
+ * 077.
  */
 export function requireReachable(dataDir: string, runAs: RunAs): void {
   if (runAs === null || isReachable(dataDir, runAs)) return
@@ -113,7 +113,7 @@ function isWritable(dir: string): boolean {
 }
 
 /**
- * Throws unless the folder belongs to this process' user. Anyone can write to /var/tmp. Another user could make the
+ * Throws if the folder does not belong to this process' user. Anyone can write to /var/tmp. Another user could make the
  * folder first, and replace it while it is in use.
  */
 function requireOwnFolder(dir: string): void {

@@ -31,7 +31,7 @@ const POLL_MS = 10
  */
 const READY_MS_MAX = 10 * 60_000
 const SLOW_NOTICE_MS = 5_000
-/** Time in ms in which open connections may still be closed by their clients. After it, the server cuts them. */
+/** Time in ms that clients have to close their connections. After this time, the server closes the connections. */
 const CLOSING_MS_MAX = 300
 const FAST_STOP_MS_MAX = 60_000
 const IMMEDIATE_STOP_MS_MAX = 10_000

@@ -77,7 +77,7 @@ async function outliveZombie(pid: number, cluster: string): Promise<void> {
  *
  * After a reboot, or in a restarted container, another process may have the old pid, and Postgres would refuse to
  * start. The file is not removed, because it also protects the shared memory of backends that may still run. Postgres
- * ignores the pid of this process, because this process is its parent.
+ * accepts the pid of its own parent, which is this process.
  */
 function disownPid(cluster: string): void {
   const file = join(cluster, 'postmaster.pid')

@@ -64,8 +64,8 @@ const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
   // to the WAL.
   checkpoint_timeout: '15min',
   max_wal_size: '4GB',
-  // Pause between autovacuum runs. It is short, because sessions use plans for empty tables until the tables are
-  // analyzed. With the default this could take a minute.
+  // Pause between autovacuum runs. It is short, because sessions use plans for empty tables until autovacuum has
+  // analyzed the tables. With the default pause this could take a minute.
   autovacuum_naptime: '5s',
   min_wal_size: '256MB',
   wal_buffers: '16MB',

@@ -3,8 +3,8 @@ import { type Decimal, decimalOf, parseDecimal } from '../schema/exact-decimal.t
 import { isJsonObject } from '../schema/schema-keywords.ts'
 
 /**
- * A number, a decimal as a string, or an amount of money. Rules compare amounts by size. `currency` is null unless the
- * amount is money.
+ * A number, a decimal as a string, or an amount of money. Rules compare amounts by size. `currency`: null if the amount
+ * is not money.
  */
 export type Amount = { readonly decimal: Decimal; readonly currency: string | null }
 

@@ -34,8 +34,8 @@ export const RULE_CODES = [
 export type RuleCode = (typeof RULE_CODES)[number]
 
 /**
- * Compares two values. Returns the reason why the rule fails, or null if the rule passes. `tolerance` is null except
- * for `within`.
+ * Compares two values. Returns the reason why the rule fails, or null if the rule passes. `tolerance`: null for every
+ * operator other than `within`.
  */
 type Comparison = (
   expected: ComparedValue,

@@ -59,8 +59,8 @@ function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
 }
 
 /**
- * Returns the canonical text, and then spends the steps for making it. So a validation may exceed its limit by the
- * steps for one document.
+ * Returns the canonical text, and spends the steps for it afterwards. So a validation may exceed its limit by the steps
+ * for one document.
  */
 export function spendCanonical(value: JsonValue, meter: Meter): string {
   const text = equalityText(value)
@@ -133,7 +133,9 @@ function compileFormat(schema: JsonObject): Check {
   }
 }
 
-/** Spends steps for checking a format. Some formats read a text several times. */
+/**
+ * Spends steps for checking a format. The number of steps is high enough for formats that read a text several times.
+ */
 function spendFormat(meter: Meter, text: string): void {
   spendText(meter, 4 * text.length)
 }

@@ -35,7 +35,7 @@ export class EvaluatedMembers {
   }
 }
 
-/** Number of steps that adding a member or an item to a set costs. */
+/** Cost in steps of adding a member or an item to a set. */
 export const STEPS_PER_NOTE = 12
 
 /** What the compiler of a keyword can use from the surrounding schema. */

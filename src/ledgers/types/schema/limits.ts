@@ -1,4 +1,4 @@
-// Types: size of a definition, and cost of compiling and validating (docs/guides/types.md)
+// Limits of schemas: the cost of compiling and validating (docs/guides/types.md)
 export const SCHEMA_SUBSCHEMAS_MAX = 1_000
 /**
  * Maximum number of characters of a subschema's JSON Pointer in its schema. Each pointer contains the names of all

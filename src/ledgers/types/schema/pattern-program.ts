@@ -112,7 +112,7 @@ class ProgramWriter {
   }
 
   /**
-   * Writes a loop. The loop has a second SPLIT at its end, and not a jump to its beginning. This saves one step for
+   * Writes a loop. Instead of a jump to its beginning, the loop has a second SPLIT at its end. This saves one step for
    * each character of a long text.
    */
   #writeLoop(node: PatternNode): void {

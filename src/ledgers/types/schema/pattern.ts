@@ -13,9 +13,9 @@ import {
 import { PatternError, parsePattern } from './pattern-syntax.ts'
 
 /**
- * A regular expression. For every text and pattern, its time is at most proportional to the product of their lengths,
- * because all paths through the automaton are followed at once (Thompson 1968). V8 tries one path after another, and
- * may need 2^n paths.
+ * A regular expression. The time of a match is at most proportional to the length of the text times the length of the
+ * pattern, because all paths through the automaton are followed at once (Thompson 1968). V8 tries one path after
+ * another, and may need 2^n paths.
  *
  * Rejected alternative: re2js 2.10.0, a port of RE2. For a pattern of 48 instructions, `^[ab]*a[ab]{40}[^ab][^ab]`, and
  * a text of 60,000 characters, it took 90 to 200 ms and left 9 MB in its cache of states. A caller can neither measure
@@ -64,8 +64,8 @@ class Threads {
   #waiting: number[] = []
   #next: number[] = []
   /**
-   * For each instruction, the position in the text at which it was last listed. So no instruction is followed twice
-   * from the same position.
+   * Maps each instruction to the position in the text at which it was last listed. So no instruction is processed twice
+   * at one position.
    */
   readonly #seenAt: Int32Array
   readonly #todo: number[] = []

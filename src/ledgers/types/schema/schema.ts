@@ -53,7 +53,7 @@ export class Schema {
   }
 
   /**
-   * Validates a value. `bytes`: length in bytes of the value's JSON text. The number of allowed steps depends on it.
+   * Validates a value. `bytes`: length in bytes of the value's JSON text, which determines the number of allowed steps.
    * `stepsMax`: number of steps that the caller allows.
    */
   validate(value: JsonValue, bytes: number, stepsMax = Number.POSITIVE_INFINITY): ValidationResult {

@@ -22,7 +22,7 @@ export const AGENT_KINDS = {
     follow: ({ actors }, { subjects: [{ name, sha256 }] }, { atMs }) =>
       actors.disableAgent(name, sha256, atMs),
   },
-  // For its own key, an agent may use the scope `records:write` instead (ledger/actors.ts).
+  // The scope `records:write` is enough if an agent registers a further key of its own (ledger/actors.ts).
   'agent-key-registered': {
     subjects: ['agt'],
     scope: 'agents:manage',

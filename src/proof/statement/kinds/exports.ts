@@ -4,7 +4,7 @@ import { idOf, integer, isAgent, isTraceId, isTypeName, objectOf, oneOf } from '
 import { BY_AGENT, extend } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
-/** Selection of entries in an export. An export without these members contains all entries between `from` and `to`. */
+/** Selection of entries in an export. An export without a selection contains all entries between `from` and `to`. */
 const isExported = objectOf(
   {},
   { record: idOf('rec'), run: idOf('rec'), agent: isAgent, type: isTypeName, trace: isTraceId },

@@ -247,7 +247,9 @@ function verifyPerformer(record: GatedRecord, fields: Members): void {
   if (partyOf(fields) !== record.performer) throw notEntitled('not the performer', fields)
 }
 
-/** Throws if the performer acts on behalf of another agent, because then the performer would judge its own work. */
+/**
+ * Throws if the actor is the performer. Otherwise the performer could judge its own work on behalf of another agent.
+ */
 function verifyNoPerformer(record: GatedRecord, fields: Members): void {
   if (fields['actor'] === record.performer)
     throw notEntitled('an agent on whose behalf the performer acts', fields)

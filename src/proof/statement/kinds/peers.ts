@@ -16,9 +16,9 @@ const change =
     peers.change(peer, kind, seq)
 
 /**
- * Kinds about peerings, and kinds that receive an entry of another ledger. A kind that another ledger receives has
- * `receivedBy`. To the receiving kinds, ../kinds.ts adds the member `received`. LedgerPeers processes the received
- * entry (ledger/peers.ts).
+ * Kinds about peerings, and kinds whose entries receive an entry of another ledger. `receivedBy` marks the kinds whose
+ * entries are sent to the other ledger. For the receiving kinds, ../kinds.ts adds the member `received` to the
+ * predicate, and LedgerPeers processes the received entry (ledger/peers.ts).
  */
 export const PEER_KINDS = {
   'peer-added': {

@@ -55,35 +55,36 @@ export type KindRule = {
   readonly offered?: true
   /** Present if the database accepts the entry only from the worker's login. */
   readonly workerOnly?: true
-  /** Effect on records. The predicate has `record` and `version`, unless the effect is `makes many`. */
+  /** Effect of the entry on records. The predicate has `record` and `version` if the effect is `makes` or `moves`. */
   readonly records?: 'makes' | 'makes many' | 'moves'
   /** Party of a step (see STEP_PARTIES). */
   readonly party?: 'performer' | 'principal' | 'worker' | 'other than the performer'
   /**
-   * Kinds of documents that the subjects digest. These documents lie beside the chain and can be erased. References lie
-   * with the payload.
+   * Kinds of documents that the subjects digest. These documents are stored beside the chain and can be erased.
+   * References are stored with the payload.
    */
   readonly documents?: readonly DocumentKind[]
   /**
-   * Definition that the subject digests as H(JCS(…)). It is either one member of the predicate, or an object of several
-   * members. `named`: member of that object that contains the subject's name.
+   * Definition that the subject digests as H(JCS(…)). With `member`, the definition is that member of the predicate.
+   * With `members`, it is an object of those members. `named`: name of one more member of this object, whose value is
+   * the subject's name.
    */
   readonly defines?:
     | { readonly member: string }
     | { readonly named?: string; readonly members: readonly string[] }
   /**
-   * Keys that the entry introduces and whose kids are thumbprints. `ends`: use of the key that the entry ends without a
-   * successor. KEY_USES defines which key endorses a new key.
+   * Keys that the entry introduces and whose kids are thumbprints. KEY_USES defines which key endorses a new key.
+   * `ends`: use of the key that the entry ends without a successor.
    */
   readonly gives?: readonly GivenKey[]
   readonly ends?: KeyUseName
   /**
-   * Kind of the entry by which another ledger receives this entry. Absent if this entry is not sent. The step that
-   * takes an offer receives the offer; otherwise the refusal receives it.
+   * Kind of the entry by which another ledger receives this entry. Absent if this entry is not sent. An offer that is
+   * taken is received by the step that takes it. An offer that is refused is received by the refusal.
    */
   readonly receivedBy?: string
   /**
-   * Reason for which a bundle includes the entry although the entry lies outside of the range.
+   * Reason for which a bundle includes the entry although the entry lies outside of the bundle's range.
    *
    * - `all`: every bundle includes the entry.
    * - `signer`: the entry is about a key that signed an entry of the bundle.
@@ -132,7 +133,7 @@ export type Follow = (ledger: LedgerState, statement: FollowedStatement, entry: 
 /** Part of LedgerVerifier's state (ledger/) that the functions of rows use. */
 export type LedgerState = {
   readonly whole: {
-    /** Throws unless `found` is the state of the ledger before the entry. */
+    /** Throws if `found` is not the state of the ledger before the entry. */
     verifyRestored(found: { readonly size: number; readonly chain: string }): void
     onErasure(atMs: number, isStored: boolean): void
   }
