@@ -204,7 +204,10 @@ function report(): number {
   return missing.length > 0 ? 1 : 0
 }
 
-/** Node gives a test file's process its absolute path. */
+/**
+ * Returns the name of the group that is only this test file, or null. `script` is an absolute path, because Node gives
+ * the process of a test file such a path.
+ */
 function scriptOf(script: string): string | null {
   return script.endsWith('.test.ts') ? (scripts.get(relative(ROOT, script))?.name ?? null) : null
 }

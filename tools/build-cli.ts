@@ -11,11 +11,14 @@ import {
 } from './bundle.ts'
 
 /**
- * Packages that are not bundled, because they are loaded only when they are needed. One is a native module. The others
- * are needed only by `verify --database` and for archives in buckets.
+ * Packages that are not bundled, because they are loaded only when they are needed. `verify --database` needs pg.
+ * Archives in buckets need the S3 client. sodium-native is a native module.
  */
 const EXTERNAL = ['pg', 'sodium-native', '@aws-sdk/client-s3']
-/** Optional packages. Without them the command line verifies with node:crypto and cannot read buckets. */
+/**
+ * Optional packages. Without sodium-native the command line verifies with node:crypto. Without the S3 client it cannot
+ * read buckets.
+ */
 const OPTIONAL = ['sodium-native', '@aws-sdk/client-s3']
 const TARGET = `node${LOWEST_NODE}`
 /**

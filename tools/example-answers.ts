@@ -38,7 +38,7 @@ writeFileSync(FILE, `${JSON.stringify(sorted, null, 1)}\n`)
 console.log(`${Object.keys(sorted).length} examples in ${FILE}`)
 process.exit(0)
 
-/** Calls an operation, and stores the answer as the operation's example. Throws unless the call succeeded. */
+/** Calls an operation, and stores the answer as the operation's example. Throws if the call fails. */
 async function call(method: string, path: string, given: Call = {}): Promise<Answer> {
   const { params = {}, query = '', body, key = apiKey } = given
   const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => params[name]!)

@@ -27,8 +27,8 @@ export function pythonSources(openApi: OpenApi): Record<string, string> {
 }
 
 /**
- * Renders the signed members of records. For members with a text value, this table is enough to make them arguments of
- * methods. Other members have their own form in the signatures of methods.
+ * Renders the table of the signed members of records. Methods of the client take members with a text value as arguments
+ * by this table alone. The signatures of methods name the other members one by one.
  */
 function memberTable(): string {
   const filters = new Set(FILTER_ENTRIES.map(([name]) => name))

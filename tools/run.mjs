@@ -62,9 +62,9 @@ async function main([script, ...args]) {
 /**
  * Compares the installed packages with the lockfile.
  *
- * npm writes node_modules/.package-lock.json when an install is complete. A package that is missing in that file must
- * be optional, such as another platform's binaries. All other packages must match. Additional packages count as a
- * difference, because a binary of an older lockfile would otherwise stay in use.
+ * npm writes node_modules/.package-lock.json when an install is complete. If a package of package-lock.json is missing
+ * there, it must be optional, such as another platform's binaries. All other packages must match. Additional packages
+ * count as a difference, because a binary of an older lockfile would otherwise stay in use.
  */
 function isInstalled(withDev) {
   const wanted = readPackages(join(ROOT, 'package-lock.json'))
@@ -250,7 +250,7 @@ function dropDeadLock() {
   try {
     if (!isDead(LOCK)) return
     renameSync(LOCK, dead)
-    // The lock is not dead: another process removed the dead lock and took a new one meanwhile. So the new lock is
+    // Another process removed the dead lock meanwhile and made a new lock, which was renamed here. So the new lock is
     // restored.
     if (!isDead(dead)) linkSync(dead, LOCK)
     rmSync(dead)

@@ -79,7 +79,10 @@ function collectDefinitions(openApi: OpenApi): Record<string, Schema> {
   return definitions
 }
 
-/** Returns the JSON schema of the first successful status that has one; null if no status has one. */
+/**
+ * Returns the JSON schema of an operation's first successful status with a JSON answer. Returns null if there is no
+ * such status.
+ */
 function answerOf({ responses }: Operation): Schema | null {
   const contents = Object.entries(responses).filter(([status]) => status.startsWith('2'))
   return contents.map(([, { content }]) => content?.['application/json']?.schema).find(Boolean) ?? null
@@ -178,8 +181,8 @@ function tidy(text: string): string {
 
 /**
  * Makes optional members accept undefined, so that a caller can pass on a missing value, also under
- * `exactOptionalPropertyTypes`. The compiler has no option for this. The compiler's output is formatted. So a member
- * ends before the next line that is not indented more and does not close the member.
+ * `exactOptionalPropertyTypes`. The compiler has no option for this. The end of a member is found by the indentation of
+ * the compiler's output.
  */
 function allowUndefined(text: string): string {
   const lines = text.split('\n')

@@ -91,7 +91,10 @@ export function registerFollowers(
       /** What the release of content needs; null if all content stays in Postgres. */
       readonly release: ReleaseDeps | null
       readonly witnesses: readonly WitnessSender[]
-      /** Wakes the follower of completions, and the follower of ledgers with a waiting settlement. */
+      /**
+       * `completionsWaker` wakes the follower of completions. `urgentWaker` wakes the follower of ledgers with a
+       * waiting settlement.
+       */
       readonly completionsWaker: Waker
       readonly urgentWaker: Waker
     },
@@ -105,8 +108,8 @@ export function registerFollowers(
       step: () => sweepRetention(deps),
     },
     { name: 'erasures', everyMs: ERASURE_EVERY_MS, step: makeErasureRound(deps) },
-    // This follower pauses only briefly after a failure. A database that is being restored is unreachable, and servers
-    // write to it as soon as it is back.
+    // The follower of restored ledgers pauses only briefly after a failure. While a database is being restored it is
+    // unreachable, and servers write to it as soon as it is back.
     {
       name: 'restored-ledgers',
       everyMs: RESTORED_EVERY_MS,

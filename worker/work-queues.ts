@@ -160,9 +160,9 @@ function workInSlots(
     wake()
   }
   const round = async () => {
-    // Ended jobs are deleted and not completed. Nobody reads them any more, and Postgres would have to read and write a
-    // completed job again to delete it. If the deletion fails, the next round repeats it. Otherwise each job would run
-    // again after its time limit.
+    // Ended jobs are deleted instead of completed. Nobody reads a completed job, and Postgres would have to read and
+    // write it once more before its deletion. If a deletion fails, the next round repeats it, because a job that stays
+    // would run again after its time limit.
     const ended = [...done]
     if (ended.length > 0) await boss.deleteJob(queue, ended)
     done = done.slice(ended.length)

@@ -101,8 +101,8 @@ function tellProgress(): (entries: number, total: number) => void {
 }
 
 /**
- * Opens the file before `work` starts, because `work` may take hours and a file that can't be created must be reported
- * early. After a failure the file is removed, unless its secret may have been committed.
+ * Opens the new file for an API key's secret before `work` starts. `work` may take hours, and a file that cannot be
+ * created must be reported early. If `work` fails, the file is removed, unless the secret may have been committed.
  */
 async function withNewFile<T>(
   path: string | undefined,

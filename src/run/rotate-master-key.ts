@@ -6,7 +6,8 @@ import { runsToEnd } from './run-to-end.ts'
 
 /**
  * Command `rotate-master-key`: uses the owner's login and seals everything under TALLYSTICK_MASTER_KEY that is sealed
- * under TALLYSTICK_MASTER_KEY_PREVIOUS. Servers and workers must have both keys before (docs/operate/secrets.md).
+ * under TALLYSTICK_MASTER_KEY_PREVIOUS. Before the command is run, all servers and workers must have both keys
+ * (docs/operate/secrets.md).
  */
 export const main = runsToEnd(
   {

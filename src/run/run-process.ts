@@ -6,8 +6,8 @@ import { connectDirectly } from './connect-directly.ts'
 import { isHelp, refuseArguments } from './run-to-end.ts'
 
 /**
- * A running service. `drain` continues to serve while load balancers move new work to other servers. It returns when
- * load balancers should have done this.
+ * A running service. `drain` continues to serve requests until load balancers have had time to send new work to other
+ * servers.
  */
 export type Service = { drain?(): Promise<void>; close(): Promise<void> }
 
@@ -17,7 +17,7 @@ export type Service = { drain?(): Promise<void>; close(): Promise<void> }
  */
 const SAME_STOP_MS = 1_000
 
-/** Time in ms after which a shutdown is aborted. It is longer than any request may take. */
+/** Time in ms after which a shutdown is aborted. No request may take so long. */
 export const CLOSE_MS_MAX = 25_000
 
 /**

@@ -5,8 +5,8 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 refuseFileOfCommand(process.argv[1] ?? '')
 
 /**
- * Prints how to start the command and exits with 2, if a command's file was started as a script. Such a file only
- * exports the command, so it would do nothing and exit with 0. Every command imports this module.
+ * If a command's file was started as a script, prints how to start the command, and exits with 2. The file only exports
+ * the command, so it would otherwise do nothing and exit with 0. Every command imports this module.
  */
 function refuseFileOfCommand(script: string): void {
   const { dir, name } = parse(existsSync(script) ? realpathSync(script) : '')

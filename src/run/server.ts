@@ -46,14 +46,13 @@ export async function startServer(
         await sleep(config.drainMs)
       },
       async close() {
-        // Idle connections are closed repeatedly, because each call of Node's function closes only the connections that
-        // are idle at this moment. A connection that was busy then would stay open after its answer.
+        // Node's function closes only connections that are idle when it is called. It is called repeatedly, because a
+        // connection that was busy would otherwise stay open after its answer.
         const beganAtMs = performance.now()
         const idle = setInterval(() => {
           app.server.closeIdleConnections()
-          // Connections without any request are closed a little later. Clients and browsers open connections in
-          // advance, and a request may be on its way on a connection that was just opened. Node does not count such
-          // connections as idle.
+          // Node does not count a connection without any request as idle. Such connections are closed a little later:
+          // clients and browsers open connections in advance, and a request may already be on its way.
           if (performance.now() - beganAtMs < CLOSE_UNUSED_AFTER_MS) return
           for (const socket of deps.writeDeadlines.open) if (socket.bytesRead === 0) socket.destroy()
         }, CLOSE_IDLE_EVERY_MS)

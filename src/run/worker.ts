@@ -93,7 +93,10 @@ import { lowerPriority } from './lower-priority.ts'
 import { getMasterKey } from './master-key.ts'
 import { runProcess, type Service } from './run-process.ts'
 
-/** Dependencies for opening all other parts. `closers` close the opened parts and are in the order of opening. */
+/**
+ * What all parts of the worker need. `closers`: functions that close the parts, in the order in which the parts were
+ * opened.
+ */
 type WorkerBase = {
   readonly config: Config
   /** Stores of the archive; null if no archive is configured. */
@@ -219,7 +222,8 @@ async function openWorkDeps(base: WorkerBase, stopping: AbortSignal) {
   await storedCheckpoints.load(log)
   const restored = new RestoredLedgers({ pool, storedCheckpoints, log })
   watchRestoredLedgers(metrics, restored)
-  // This check is complete before anything is published, and before a server that waits for the worker listens.
+  // The check must end before the worker publishes anything. A server that waits for the worker starts after the check
+  // too.
   await restored.checkAll()
   const faulty = new PausedLedgers()
   const countCheckpoint = watchCheckpoints(metrics, pool, faulty)
@@ -395,7 +399,8 @@ function openWitnesses(
   closers.push(async () => connector.close())
   const observe = makeWitnessObserver(metrics, config)
   const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: clock.now, observe, ...more }
-  // The sender measures its pauses with a monotonic clock. Requests to peers use the database's time.
+  // A sender measures its pauses with a monotonic clock, which cannot jump. The time in requests to peers is the
+  // database's.
   const openSender = (target: WitnessTarget) =>
     new WitnessSender({ ...deps, now: () => performance.now() }, target)
   const senders = config.witnesses.map((witness) => openSender(namedWitness(deps, witness)))

@@ -12,9 +12,9 @@ export type CursorPosition = {
 }
 
 /**
- * Authenticates the audit follower's cursors. Money moves only below a cursor, and an attacker with the worker's
- * database login can write cursors. An older row of the same ledger has a valid MAC too, but its only effect is that
- * entries are verified twice.
+ * Authenticates the audit follower's cursors. A settlement signal is sent only for an entry below the cursor, and an
+ * attacker with the worker's database login can write cursors. An older cursor of the same ledger has a valid MAC too.
+ * Its only effect is that entries are verified twice.
  */
 export type CursorMac = RowMac<CursorPosition & { readonly ledgerId: Uuid }>
 

@@ -84,7 +84,10 @@ export class DocumentKeys {
     return node.secret
   }
 
-  /** Copies the key from `other` if it was destroyed here. Returns false if `other` does not have the key either. */
+  /**
+   * If the key at this position was destroyed, copies the key from `other`. Returns false if `other` does not have the
+   * key either.
+   */
   adopt(position: number, other: DocumentKeys | undefined): boolean {
     if (this.find(position) !== null) return true
     const secret = other?.find(position)

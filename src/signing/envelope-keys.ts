@@ -58,10 +58,10 @@ export class EnvelopeKeys {
 
   /**
    * Returns a key that an agent of the ledger registered. Returns null if no agent registered it. The key may be
-   * revoked. This depends on the position in the chain and is not checked here.
+   * revoked: whether a revocation applies depends on the position in the chain, and is not checked here.
    *
    * The key's row is only an index, which the database's owner can write. Therefore the entry that the row names is
-   * verified: the server must have signed the entry, and the entry must register this key. Throws ProofError otherwise.
+   * verified. Throws ProofError if the server did not sign the entry, or if the entry does not register this key.
    */
   async findAgentKey(ledgerId: Uuid, kid: string): Promise<AgentKey | null> {
     const id = `${ledgerId} ${kid}`

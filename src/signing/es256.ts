@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { PublicKey, VerifySignature } from '../proof/crypto.ts'
 import { hasLowS } from '../proof/p256-low-s.ts'
 
-/** Name of the form r ‖ s, which COSE uses for signatures (RFC 9053 §2.1) instead of DER. */
+/** Node's name for the signature form r ‖ s. COSE uses this form (RFC 9053 §2.1) instead of DER. */
 const P1363 = 'ieee-p1363'
 
 /** Verifies ES256 with node:crypto, which works even if libsodium cannot be loaded. */

@@ -9,7 +9,7 @@ import {
 
 /**
  * Seals private keys at rest, and authenticates rows that grant a privilege. `context` binds a sealed secret to its
- * row, so that sealed secrets of two rows cannot be exchanged.
+ * row, so that an attacker cannot swap the sealed secrets of two rows.
  */
 export type MasterKey = {
   seal(secret: Uint8Array, context: string): Buffer
@@ -31,8 +31,8 @@ export type MasterKey = {
   mac(text: string, context: string): Buffer
   isMac(mac: Uint8Array, text: string, context: string): boolean
   /**
-   * Makes `seal` and `mac` use the master key that sealed this secret. The database then decides which of two master
-   * keys is used. Throws if `open` would throw.
+   * Makes `seal` and `mac` use the master key that sealed this secret. The secret comes from the database, so the
+   * database decides which of two master keys is used. Throws if `open` would throw.
    */
   followSealed(sealed: Uint8Array, context: string): void
 }

@@ -2,7 +2,7 @@ import type { Signer } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { toHex } from './text-of-bytes.ts'
 
-/** A ledger, and the kid (lower-case hex) that signed the ledger's entries when the caller last read it. */
+/** A ledger, and the kid (lower-case hex) of the key that signed the ledger's entries when the caller last read it. */
 export type SignedLedger = {
   readonly ledgerId: Uuid
   readonly envelopeKid: string
@@ -22,8 +22,8 @@ type Deps = {
 }
 
 /**
- * Time in ms for which #moved stores a ledger. It is the maximum age of a caller's knowledge about a ledger's key
- * (KEY_CACHE_AGE_MS_MAX of src/ledgers/limits.ts) plus a margin.
+ * Time in ms for which #moved stores a ledger. A caller's knowledge of a ledger's key is at most KEY_CACHE_AGE_MS_MAX
+ * old (src/ledgers/limits.ts). This time is longer by a margin.
  */
 const MOVED_MS_MAX = 10_000
 
@@ -38,8 +38,8 @@ export class Signers {
   readonly #deps: Deps
   readonly #signers = new Map<string, Signer>()
   /**
-   * Maps a ledger that has moved to another key to its signer. An item stays as long as callers may still name the old
-   * key.
+   * Maps a ledger that has moved to another key to its new signer. A ledger stays in the map as long as callers may
+   * still use the old key.
    */
   readonly #moved = new Map<Uuid, { signer: Promise<Signer>; atMs: number }>()
   #newest: Signer | null = null
@@ -97,8 +97,8 @@ export class Signers {
   }
 
   /**
-   * Reads the keys until the key `kid` is known. Thousands of ledgers may need the new key at the same moment. So their
-   * calls share one read. If the shared read began too early, each call reads once more.
+   * Reads the keys until the key `kid` is known. Thousands of ledgers may need the new key at the same moment, so
+   * concurrent calls share one read. If the shared read began before the key was stored, each call reads once more.
    */
   async #loadUntilKnown(kid: string): Promise<Signer> {
     this.#loading ??= this.load().finally(() => {

@@ -58,7 +58,7 @@ export function databaseOf(client: LedgerSnapshot['client'], ledger: string, nam
   return { name, open: () => translated(name, () => openLedger(snapshot, ledger, name)) }
 }
 
-/** Maximum number of entries and records of batches in a ledger that counts as small. */
+/** Limit for a small ledger: the number of its entries plus the number of its batch records is below this. */
 const SMALL_MAX = 2_000
 /**
  * Age in ms after which an erased document that is still stored is reported. Normally a worker removes the document
@@ -122,7 +122,7 @@ async function isSmall(client: LedgerSnapshot['client'], ledgerId: Uuid, size: n
   return size < SMALL_MAX && size + (await countItems(client, ledgerId)) < SMALL_MAX
 }
 
-/** Verifies the rows about other ledgers that do not belong to a single entry. */
+/** Verifies those rows about other ledgers that do not come from one single entry. */
 async function verifyPeerRows(
   reader: LedgerReader,
   { client, ledgerId, sha256 }: { client: LedgerSnapshot['client']; ledgerId: Uuid; sha256: Sha256 },
@@ -141,8 +141,9 @@ async function verifyPeerRows(
 }
 
 /**
- * Returns a notice about erased documents that are still stored. This is no fault of integrity: the erasing entry
- * always comes before the removal, and no query shows the document. But the operator should know about such documents.
+ * Returns a notice about erased documents that are still stored. They are no fault of integrity: a document is always
+ * removed some time after its erasing entry, and no query shows it meanwhile. The operator should know if this takes
+ * long.
  */
 function overdueNotice(count: number): string[] {
   if (count === 0) return []

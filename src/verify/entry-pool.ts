@@ -2,12 +2,12 @@ import { Worker } from 'node:worker_threads'
 import { type EntryContext, makeRangeVerifier, type RangeResult, type RangeTask } from './verify-range.ts'
 
 /**
- * Verifies each entry separately, many of them in parallel. Ranges may be completed in any order, but each promise
- * belongs to its own range.
+ * Verifies each entry separately, many of them in parallel. A range may be finished before an earlier range. `run`
+ * returns the result of its own range.
  */
 export type EntryPool = {
   /**
-   * Number of ranges to start before waiting for the first result. This number occupies every thread, and is small
+   * Number of ranges to start before waiting for the first result. It is large enough to occupy every thread, and small
    * enough to limit memory.
    */
   readonly rangesInFlightMax: number

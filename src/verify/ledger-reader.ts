@@ -42,7 +42,10 @@ export class LedgerReader {
   readonly #tables: LedgerTables
   readonly #onEntry: (entry: AuditedEntry) => void
   #referencesFound = 0
-  /** Rows of a whole ledger's gated records. The code that rebuilds the records MUST compare them with these rows. */
+  /**
+   * Rows of all gated records, if the whole ledger is read. The code that rebuilds the records MUST compare them with
+   * these rows.
+   */
   readonly gatedStates: GatedStates
   readonly peerStandings = new PeerStates()
 
@@ -51,8 +54,8 @@ export class LedgerReader {
     ledgerId: Uuid,
     row: AuditedLedger,
     /**
-     * `range`: the entries to read; checkpoints are then left out. null: the whole ledger is read. `onEntry` is called
-     * for each entry before the entry is verified.
+     * `range`: the entries to read; checkpoints are then left out. If it is absent, the whole ledger is read. `onEntry`
+     * is called for each entry before the entry is verified.
      */
     options: {
       sha256: Sha256
@@ -107,7 +110,7 @@ export class LedgerReader {
     )
     const contents = chunks.map(({ content }) => content)
     range.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
-    // This call comes last, because only now the entry is in a range and will be verified.
+    // The callback is called last, because only an entry that was added to a range will be verified.
     this.#onEntry(entry)
   }
 
@@ -148,8 +151,8 @@ export class LedgerReader {
   }
 
   /**
-   * Compares the number of rows in each table with the number of rows that all records need. With an additional row, a
-   * search could find a record that it should not find.
+   * Compares the number of rows in each table with the number of rows that all records need. An additional row could
+   * make a search find a record that does not match.
    */
   async #verifyCounts(): Promise<void> {
     const found = {

@@ -18,7 +18,7 @@ import { ProofError } from '../proof/error.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
-/** Maximum number of entries whose envelopes are in memory together. Their envelopes take at most 8 MiB. */
+/** Maximum number of entries whose envelopes are in memory at the same time. These envelopes take at most 8 MiB. */
 const SHORT_RANGE_ENTRIES = 256
 
 type EvidenceRows = { readonly [Name in EvidenceName]: OrderedRows<EvidenceRow<Name>> }
@@ -26,7 +26,10 @@ type EvidenceRows = { readonly [Name in EvidenceName]: OrderedRows<EvidenceRow<N
 /** A ledger's entries, and the rows of every other table in the order of their entries. */
 export type LedgerTables = ReturnType<typeof openTables>
 
-/** Opens the tables. `range`: the entries to read; checkpoints are then left out. null: the whole ledger is read. */
+/**
+ * Opens the tables. `range`: the entries to read; checkpoints are then left out. If it is null, the whole ledger is
+ * read.
+ */
 export function openTables(
   { client }: Pick<LedgerSnapshot, 'client'>,
   ledgerId: Uuid,
@@ -87,10 +90,8 @@ export function openTables(
 }
 
 /**
- * Yields entries. Throws if a seq occurs twice.
- *
- * The error comes before the first of the two entries is yielded. Otherwise a reader that needs only this first entry
- * would never request the second one.
+ * Yields the entries. If a seq occurs twice, throws before it yields the first of the two entries. A reader that needs
+ * only the first entry would otherwise not notice the second.
  */
 async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
   let previous: AuditedEntry | null = null

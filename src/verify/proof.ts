@@ -9,7 +9,7 @@ import { quoted } from '../proof/quoted.ts'
 import type { WitnessPolicy } from '../proof/tree/cosignature.ts'
 import { loadProviders } from './providers.ts'
 
-/** Contents of the files, and facts that the user knows from other sources. */
+/** Contents of the files to verify, and facts that the user knows from other sources. */
 type ProofInput = {
   readonly proof: Uint8Array
   readonly record: Uint8Array | null
@@ -52,8 +52,8 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
 }
 
 /**
- * Applies `--strict`: turns a finding that rests only on the proof's own claims into a failure. If witnesses are given,
- * the checkpoint needs enough of their cosignatures, and need not be given by the user.
+ * Applies `--strict`: a finding that rests only on the proof's own claims becomes a failure. With a witness policy, the
+ * checkpoint needs enough cosignatures of these witnesses. The user then need not supply a checkpoint.
  */
 export function applyStrictToProof(report: ProofReport, witnesses?: WitnessPolicy): ProofReport {
   if (!report.ok) return report

@@ -10,15 +10,15 @@ import { type VerifyOptions, verifyLedger } from './verify-ledger.ts'
 
 type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress' | 'compromised'> & {
   /**
-   * Kids of first envelope keys that the user knows from other sources. Each kid MUST be that of the first key of one
-   * of the two ledgers.
+   * Kids of envelope keys that the user knows from other sources. Each kid MUST be the kid of the first key of one of
+   * the two ledgers.
    */
   readonly kids: readonly string[]
   /** Checkpoint notes of either ledger that the user has from other sources. */
   readonly checkpoints: readonly string[]
   /**
-   * True if findings that rest on a ledger's own claims are failures. An export that received an entry from beyond the
-   * end of the other export is then a failure too.
+   * True if findings that rest only on a ledger's own claims are failures. It is then a failure too if a ledger has
+   * received an entry that the other ledger's export does not contain, because the export ends before this entry.
    */
   readonly strict: boolean
 }
@@ -33,11 +33,13 @@ type ReconcileFailure = {
   readonly reason: string
 }
 
-/** Findings about each ledger and about both. `counts` is null if a ledger could not be verified. */
+/**
+ * Findings about each of the two ledgers and about their exchange. `counts` is null if a ledger could not be verified.
+ */
 type ReconcileReport = {
   readonly ok: boolean
   readonly counts: ReconcileCounts | null
-  /** Trust in the keys of the two ledgers: the weaker of both results. */
+  /** Trust in the keys of the two ledgers: the lower trust of the two. */
   readonly keys: KeyTrust
   readonly failure: ReconcileFailure | null
   /** Reports of the verified ledgers, in the order of the sources. */

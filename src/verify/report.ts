@@ -40,8 +40,8 @@ export function formatReport(report: VerifyReport): string {
 }
 
 /**
- * Applies `--strict`: turns a finding that rests only on the ledger's own claims into a failure. If witnesses are
- * given, a checkpoint needs enough of their cosignatures, and need not be given by the user.
+ * Applies `--strict`: a finding that rests only on the ledger's own claims becomes a failure. With a witness policy, a
+ * checkpoint needs enough cosignatures of these witnesses. The user then need not supply a checkpoint.
  */
 export function applyStrict(report: VerifyReport): VerifyReport {
   return { ...report, ...outcomeOf(report.failure ?? strictFailure(report)) }

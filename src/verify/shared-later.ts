@@ -10,7 +10,8 @@ const NEWLINE = 0x0a
 
 /**
  * Returns the records that any `record-shared` entry names, without verifying the entries. LedgerExchange needs these
- * records in advance, so that it knows which entries to store. It also detects shares that this function missed.
+ * records in advance, so that it knows which entries to store. If this function misses a record, LedgerExchange detects
+ * this.
  */
 export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> {
   const records = new Set<string>()

@@ -97,8 +97,9 @@ function verifyKeys(
 }
 
 /**
- * Returns whether a key is the label of the person whom a record of the chunk is about. The record must exist and not
- * be erased. Such labels are not compared further, because labels are unsigned, like metadata.
+ * Returns whether a key of a chunk is the label of a person whom a record of the chunk is about. The key names the
+ * record, which must exist and not be erased. The label itself is not compared, because labels are unsigned, like
+ * metadata.
  */
 function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
   if (key.length !== PERSON_KEY_HEX || !key.startsWith(PERSON_KEY_START)) return false
@@ -145,7 +146,7 @@ class BatchFacts {
     }
   }
 
-  /** Adds the next chunk. Throws `batch_item` if no valid item could describe one of its records. */
+  /** Adds the records of the next chunk. Throws `batch_item` for a record that no valid item could describe. */
   add({ erasedSeq }: ChunkColumns, records: readonly ChunkRecord[]): void {
     const erasedBefore = this.#erased.length
     for (const record of records) this.#addRecord(record)
@@ -198,7 +199,7 @@ class BatchFacts {
   }
 }
 
-/** Throws unless the bytes are valid references. References are checked because searches find the record by them. */
+/** Throws if the bytes are not valid references. Searches find the record by its references. */
 function verifyReferences(bytes: Uint8Array): void {
   try {
     if (isReferences(JSON.parse(Buffer.from(bytes).toString('utf8')))) return
@@ -206,7 +207,7 @@ function verifyReferences(bytes: Uint8Array): void {
   throw refused('references')
 }
 
-/** Throws unless each member is known and has the right form. */
+/** Throws if a member is unknown or has a wrong form. */
 function verifyOthers(members: OtherMembers): void {
   for (const [name, text] of Object.entries(members) as [OtherName, string][])
     if (!OTHERS.get(name)?.test(text)) throw refused(name)

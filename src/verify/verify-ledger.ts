@@ -18,20 +18,20 @@ export type VerifyOptions = LedgerTrust & {
   /** Checkpoint notes that the user has from other sources. The ledger must extend each of them. */
   readonly checkpoints?: readonly string[]
   /**
-   * Statements with receipts that the user has from other sources. The ledger must have their entries and extend their
-   * trees.
+   * Receipts with their statements, which the user has from other sources. The ledger must contain the entry of each
+   * receipt, and be consistent with the tree that the receipt proves.
    */
   readonly receipts?: readonly Uint8Array[]
   /**
-   * Compromised keys that the user knows from other sources. The user must name them, because a source can leave out
-   * keys of its own list.
+   * Compromised keys that the user knows from other sources. The user must name them, because a source could omit them
+   * from its own list.
    */
   readonly compromised?: CompromisedKeys
   /** Agents whose keys the user knows from other sources. */
   readonly pinnedAgents?: PinnedAgents | undefined
   /**
-   * Says whether late entries without a checkpoint are a failure (`refused`) or only a notice (`noticed`). See
-   * LedgerVerifierOptions.
+   * Says whether entries that should be covered by a checkpoint by now, but are not, are a failure (`refused`) or only
+   * a notice (`noticed`). See LedgerVerifierOptions.
    */
   readonly lateTail?: 'refused' | 'noticed'
   /**
@@ -39,7 +39,7 @@ export type VerifyOptions = LedgerTrust & {
    * thread for each CPU core, or none if the source is small.
    */
   readonly threads?: number
-  /** Called from time to time. `done` is the verified part of `total`, in the source's unit. */
+  /** Called from time to time. `done`: the verified part of `total`. The unit of both depends on the source. */
   readonly onProgress?: (progress: { entries: number; done: number; total: number }) => void
   /** Called for each verified entry, in order. */
   readonly onEntry?: (step: EntryStep) => void
@@ -68,7 +68,7 @@ export async function verifyLedger(source: LedgerSource, options: VerifyOptions 
   }
 }
 
-/** Returns the report on a source that was refused before its first entry was read. */
+/** Returns the report on a source that was refused before any of its entries was read. */
 function unreadReport(name: string, { code, detail }: ProofError): VerifyReport {
   return {
     ok: false,

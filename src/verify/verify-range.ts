@@ -35,7 +35,7 @@ export type RangeRows = {
 export type RangeResult = {
   readonly packed: PackedSteps
   readonly failure: { readonly code: ProofErrorCode; readonly detail: string } | null
-  /** CPU time of the thread for this range in ms; absent if Node does not report it (before 24). */
+  /** CPU time of the thread for this range in ms; absent if Node does not report it (before Node 24). */
   readonly cpuMs?: number
 }
 
@@ -73,8 +73,8 @@ export async function makeRangeVerifier(context: EntryContext): Promise<(task: R
 }
 
 /**
- * Returns a function that returns the columns of a line and the contents of its chunks. The returned function MUST be
- * called for all lines in order.
+ * Returns a function that takes the index of a line, and returns the line's columns and the contents of its chunks. The
+ * returned function MUST be called for all lines in order.
  */
 function rowReader({ columns, contents }: RangeRows): (index: number) => [EntryColumns, Uint8Array] {
   const lines = utf8Decode(columns).split('\n')

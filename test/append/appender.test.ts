@@ -44,8 +44,8 @@ async function open(t: TestContext) {
 }
 
 /**
- * Occupies every connection with an entry of a ledger whose head is locked. `release` unlocks the heads, so that these
- * entries commit.
+ * Occupies every connection: each one appends an entry to a ledger whose head is locked. The returned `release` unlocks
+ * the heads, so that the entries commit.
  */
 async function holdBatch(t: TestContext, about: { locker: pg.Client; api: pg.Client; appender: Appender }) {
   await about.locker.query('begin')
@@ -172,7 +172,7 @@ test('a deep ledger does not delay a shallow one', async (t) => {
        select max(xmin::text::bigint) from tallystick.entries where ledger_id = $2 and seq >= $3)`,
     [ledger.id, shallow.id, FIRST_SIZE],
   )
-  // Two batches run at once, and the second may get the lower transaction number.
+  // The number may be 1: two batches run at once, and the second batch may get the lower transaction number.
   assert.ok(Number(rows[0].before) <= 1, 'the shallow ledger was in the first batch')
 })
 

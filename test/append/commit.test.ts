@@ -14,8 +14,8 @@ import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { createTestLedger, makeEntry, makeIdempotency, type TestLedger } from '../helpers/test-ledger.ts'
 
 /*
- * Tests what a commit guarantees for each way in which its call can end. Each fault is tested twice: after the commit
- * was persisted, and without a persisted commit. After each fault the whole ledger is checked.
+ * Tests what a commit guarantees for each way in which its call can end. Each fault is tested twice: once the commit
+ * was persisted before the fault, and once it was not. After each fault the whole ledger is checked.
  */
 
 const FIRST_SIZE = 3
@@ -197,7 +197,8 @@ test('cut while sending, not persisted: unknown, and a retry appends', async (t)
   for (const bytes of [0, 1, 200]) {
     const entry = keyed(ledger, `cut after ${bytes}`)
     proxy.cutAfter({ toServer: bytes })
-    // Nothing was sent if the pool noticed the broken connection before the call.
+    // `appended` is possible after 0 bytes: if the pool notices the broken connection before the call, it sends the
+    // entry on a new connection.
     const expected = bytes === 0 ? ['unknown', 'appended'] : ['unknown']
     const { status } = await commitOne(proxied, entry)
     assert.ok(expected.includes(status), `${status} after ${bytes} bytes`)
@@ -343,7 +344,7 @@ test('the loser of a deadlock tries again by itself', async (t) => {
   await superuser.query(`${role} set deadlock_timeout = '300ms'`)
   const other = await createTestLedger(await connect(t, database.apiUrl))
   const [first, second] = [ledger, other].sort((a, b) => (a.id < b.id ? -1 : 1)) as [TestLedger, TestLedger]
-  // The heads are locked in the opposite order, which our own code never does.
+  // The test locks the two heads in an order in which our own code never locks them, so that a deadlock arises.
   const unlock = await lockHead(owner, second)
   const committing = commitBatch(pool, [makeEntry(first), makeEntry(second)])
   await waitForWaiter(superuser)

@@ -18,7 +18,7 @@ const unused = { ...signer, sign: () => assert.fail('it was signed') }
 
 type Members = Record<string, JsonValue>
 
-/** Returns the input of a builder for the sample of this kind. The kids of its keys are the keys' thumbprints. */
+/** Returns the input of a builder for the sample of this kind. Each kid in the input is the thumbprint of its key. */
 function saidOf(kind: EntryKind) {
   const text = JSON.stringify(SAMPLES[kind].predicate)
   const predicate = JSON.parse(
@@ -86,7 +86,8 @@ for (const kind of Object.keys(ENTRY_KINDS) as EntryKind[]) {
     refused({ extraSubjects: [...(said.extraSubjects ?? []), { name: 'other', sha256: HASH }] })
     refused({}, { agent: 'agt_none' })
     refused({}, { ledger: 'led_none' })
-    // The year 10000 has five digits. Times before 1970 are negative.
+    // Times that must be refused. The negative time is before 1970. The other is in the year 10000, which has five
+    // digits.
     const times = 'key' in author ? [-1] : [-1, 253_402_300_800_000]
     for (const at of times) refused({}, 'key' in author ? { authenticatedAtMs: at } : {}, at)
   })

@@ -4,13 +4,17 @@ import { AppendQueue, type Batch, type Queued } from '../../src/append/append-qu
 import type { Uuid } from '../../src/proof/ids.ts'
 
 /*
- * Model of a server and its Postgres in simulated microseconds. The model compares batches that alternate with one
- * batch at a time. Its costs are those of docs/BENCHMARKS.md, on two cores of which the server has one.
+ * Model of a server and its Postgres in simulated microseconds. It compares two rules: two batches alternate, or only
+ * one batch runs at a time. The costs are those of docs/BENCHMARKS.md for a machine with two cores, one of them for the
+ * server.
  */
 const PREPARE_US = 50
 const ANSWER_US = 35
 const CALL_US = 400
-/** Part of a call's time before the call needs the lock of the head. It covers the parameters and the MAC. */
+/**
+ * Part of a call of append_entries that passes before the call needs the lock of the head. In this time Postgres reads
+ * the parameters and checks the MAC.
+ */
 const UNLOCKED_SHARE = 0.3
 const RECORD_US = 27
 const CLIENT_US = 60
@@ -69,8 +73,8 @@ test('a fifth of the ceiling is answered as soon as Postgres can', () => {
 })
 
 /**
- * Returns the records per second that the slower of server and Postgres can process, if batches of half of the clients
- * alternate without a gap.
+ * Returns the greatest possible number of records per second. Two batches alternate without a gap, each with half of
+ * the clients. The slower of server and Postgres sets the limit.
  */
 function boundOf(clients: number, flushUs: number): number {
   const half = Math.min(clients / 2, 256)
@@ -140,7 +144,10 @@ function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
   }
 }
 
-/** The earlier rule: a ledger has one batch at a time, and a batch waits for all requests that have arrived. */
+/**
+ * The rule of an earlier version: a ledger has one batch at a time, and a batch waits for all requests that have
+ * arrived.
+ */
 class ForAll implements Rule {
   readonly answersFirst: boolean = true
   readonly waiting: Client[] = []

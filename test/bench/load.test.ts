@@ -159,7 +159,10 @@ test('the same seed makes the same requests; a batch holds its items', () => {
   )
 })
 
-/** Figures of two commits are comparable only if both sent the same bytes. */
+/**
+ * The expected digests must never change, because figures of two commits are comparable only if both sent the same
+ * bytes.
+ */
 test('the bytes of every shape of request are those of all figures so far', () => {
   const shape = { bearers: ['tly_a', 'tly_b'], items: 1, payloadBytes: 400, idempotencyKeys: false, seed: 7 }
   const members = { type: 'order/1', references: ['erp:1'] }

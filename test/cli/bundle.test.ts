@@ -139,7 +139,7 @@ test('entries that an agent signed itself come with its keys, across a rotation 
   ])
   assert.equal(range.head.keys.length, 2)
   const pinned = (kid: string) => runAlone(['verify', 'bundle', file, '--agent-key', `${who.agent}=${kid}`])
-  // In the range, the server signed an entry of the agent.
+  // Fails because the range has an entry of the agent that the server signed instead of the agent.
   assert.match((await pinned(first.kid)).stdout, /^BUNDLE_FAILED .*code=agent_signature_missing /)
   await bundle(last.id)
   assert.match((await pinned(first.kid)).stdout, /^BUNDLE_OK /)
@@ -153,7 +153,7 @@ test('a range holds registered statements whole, and is not made with half of on
   const last = (await app.notarize(generic())).entry.seq
   const both = await bundle('--from', String(seq), '--to', String(last))
   assert.match(both.stdout, / entries=3 .* statements=1\n$/)
-  // The registration policy precedes the range, and the bundle includes it.
+  // The statement was checked, because the bundle includes the registration policy from before the range.
   assert.doesNotMatch(both.stderr, /was not checked/)
   assert.ok(both.lines.some(({ kind }) => kind === 'registration-policy-set'))
   for (const [from, to, advice] of [

@@ -143,7 +143,7 @@ test('-o with a link like /dev/stdout is standard output, and >(…) a descripto
     })
     return once(child, 'close')
   }
-  // The shell opened the file before the command and writes to it after the command.
+  // The shell keeps its file `shared` open: it writes to the file before and after the command does.
   assert.deepEqual(await bash('{ echo before; "$0" "$@" -o stdout; echo after; } > shared'), [0, null])
   assert.equal(readFileSync(at('shared'), 'utf8'), `before\n${text}after\n`)
   assert.deepEqual(

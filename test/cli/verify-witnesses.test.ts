@@ -74,7 +74,7 @@ test('with --strict a bundle needs a checkpoint that enough of the witnesses cos
   const few = cosigned(chain.checkpoint(), 1)
   assert.match((await check(few)).stdout, /^BUNDLE_OK .* cosigned=1\n$/)
   assert.match((await check(few, ...STRICT)).stdout, /^BUNDLE_FAILED code=witnesses_too_few /)
-  // The cosignature is for the tree of size 4.
+  // A checkpoint of the whole tree with a cosignature that belongs to the checkpoint of size 4.
   const forged = chain.checkpoint() + cosigned(chain.checkpoint(4), 0).slice(chain.checkpoint(4).length)
   assert.match((await check(forged)).stdout, /^BUNDLE_FAILED .*code=signature_invalid/)
   const witnesses = { keys: vkeys, min: 2 }

@@ -45,7 +45,8 @@ const DEADLINES_MS = [null, 60 * MINUTE_MS, 60 * MINUTE_MS, -60 * MINUTE_MS]
 const OUTCOMES = 11
 
 /**
- * Generates items. The numbers of an item select from the ledgers, records and keys that exist when the item is made.
+ * Generates random items. An item has numbers, which select from the ledgers, records and keys that exist when the
+ * entry is made.
  */
 const itemArbitrary = fc.record({
   ledger: fc.nat({ max: LEDGERS - 1 }),
@@ -121,7 +122,7 @@ test('any calls end as if their items had come one after another', async (t) => 
     }),
     { numRuns: runs(30), endOnFailure: true },
   )
-  // The outcomes are random, so up to three of them may not occur.
+  // Up to three outcomes may be missing, because the calls are random.
   assert.ok(seen.size >= OUTCOMES - 3, `the calls lead to ${[...seen]} only`)
   assert.ok(reached.size >= GATED_STATES_MIN, `the calls lead to ${[...reached]} only`)
 })
@@ -144,7 +145,7 @@ test('calls of four connections at once leave one dense, linked chain, and take 
         }
         const done = await Promise.all(
           all.map(async (calls, i) => {
-            // Each connection models only its own records. Keys, ledgers and chains are shared.
+            // Each connection has a model that contains only its own records. Keys, ledgers and chains are shared.
             const own = new AppendModel()
             for (const [id, ledger] of start.ledgers) {
               own.ledgers.set(id, { ...ledger, records: new Map(), gated: new Map() })
@@ -193,7 +194,7 @@ function makeItems(item: Item, ledgers: TestLedger[], model: AppendModel): TestE
     ...entry,
     ...keyOf(item, ledger, entry),
   }))
-  // Either entry of a pair may get the defect.
+  // The defect is in the second entry of a pair if `request` is 0, otherwise in the first.
   return rest.length > 0 && item.request === 0
     ? [first!, ...rest.map((entry) => spoil(item, entry))]
     : [spoil(item, first!), ...rest]
@@ -218,7 +219,7 @@ function shape(item: Item, ledger: TestLedger, model: AppendModel): TestEntry[] 
     return [makeEntry(ledger, { kind: 'ledger-created', subjectId: ledger.id, version: null, records: [] })]
   }
   const gated = [...model.ledgers.get(hex(ledger.id))!.gated]
-  // Usually selects one of the newest records, because the older ones have ended.
+  // Usually selects one of the newest records, because older records have often ended.
   const picked = gated.at(-1 - (item.record % Math.min(3, Math.max(1, gated.length))))
   if (item.shape === 'creation' || !picked) return [makeCreation(ledger, termsOf(item.terms))]
   const [id, stands] = picked
@@ -254,7 +255,7 @@ function makeRandomStep(
   last: Parameters<typeof makeStep>[1],
 ): TestEntry {
   const ways = LIFECYCLE.filter(({ from }) => from === stands.state)
-  const way = ways[Math.max(0, item.way - 3)] // Usually the first: after it, the record can continue.
+  const way = ways[Math.max(0, item.way - 3)] // Usually selects the first possible step, after which the record is not yet final.
 
   const anything = !way || item.terms === 0
   const kind = anything ? STEP_KINDS[item.way % STEP_KINDS.length]! : (way.kind as StepKind)
@@ -335,7 +336,7 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
   }
 }
 
-/** Checks the invariants that hold in any order of the calls. */
+/** Checks those invariants that hold for every order of the calls. */
 async function judge(
   owner: pg.Client,
   ledgers: TestLedger[],

@@ -7,8 +7,8 @@ import { test } from 'node:test'
 const ROOT = resolve(import.meta.dirname, '../..')
 
 /**
- * Files that handle the difference between content in Postgres and content in the archive. Two files read content, two
- * files release it, and the other files contain the SQL for this.
+ * The only files that may distinguish content in Postgres from content in the archive. Two files read content, two
+ * files release it from Postgres, and the others contain the SQL for this.
  */
 const KNOWING = [
   'migrations/0004-records.sql',

@@ -113,7 +113,8 @@ test('an entry that does not move its head is not appended, whichever way it tak
   await withClient(database.ownerUrl, (client) =>
     client.query('alter table tallystick.entries disable trigger entries_extend_chain'),
   )
-  // The failure concerns the database and not a row. So the answer is 503, and the batch is not halved.
+  // SQLSTATE 55000 concerns the database and not a row. So the server answers 503, and does not retry with half of the
+  // batch.
   const unmoved = (error: Error & { code?: string }) =>
     error.code === '55000' && classifyFailure(error).kind === 'unavailable'
   await assert.rejects(appendEntries(api, [makeEntry(ledger)]), unmoved)
@@ -133,7 +134,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
     'alter table tallystick.records disable trigger records_begin',
     /the trigger records_begin of records is off/,
   )
-  // This is the state after `pg_restore --disable-triggers`.
+  // Makes the state that a restore with `pg_restore --disable-triggers` leaves.
   await refuses(
     'alter table tallystick.entries disable trigger all; alter table tallystick.entries enable trigger all',
     /the trigger entries_extend_chain of entries is off, the trigger records_begin of records is off: run `npm run op -- migrate`/,
@@ -154,7 +155,7 @@ test('what guards the tables is missed by each new connection, and migrate turns
   await openAs(database.apiUrl)
   await refuses('drop trigger entries_append_only on tallystick.entries', MISSING)
   await assert.rejects(migrateNow(database.ownerUrl), MISSING)
-  // The error names this file as the remedy.
+  // The error says that migrations/schema.sql contains the missing `create trigger`.
   const schema = readFileSync(new URL('../../migrations/schema.sql', import.meta.url), 'utf8')
   await withClient(database.ownerUrl, (owner) =>
     owner.query(/^CREATE TRIGGER entries_append_only .*$/m.exec(schema)![0]),

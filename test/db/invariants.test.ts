@@ -222,7 +222,10 @@ const DOCUMENT = (changes: Record<string, string>) => {
   return `insert into tallystick.documents (${Object.keys(columns)}) values (${Object.values(columns)})`
 }
 
-/** Inserts a checkpoint. `note` is the root in the third line of the note. In a valid note, it is the tree's root. */
+/**
+ * Inserts a checkpoint. `note`: the root that the note claims in its third line. It is the tree's root if the note is
+ * valid.
+ */
 const CHECKPOINT = (size: string, chain: string, note = '$random::bytea', noteSize = size) =>
   `insert into tallystick.checkpoints (ledger_id, size, root, chain, note)
    select $ledger, ${size}, $random, ${chain}, format(E'%s\\n%s\\n%s\\n', origin, ${noteSize}, encode(${note}, 'base64'))
@@ -251,7 +254,7 @@ const FROM_PEER = [
    values ($ledger, $other, 7, $leaf, 'seen', 'other', 'seen')`,
 ]
 
-/** Attempts that fail even for the owner while the triggers are enabled. */
+/** Attempts of the owner's login. They fail as long as the triggers are enabled. */
 const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'change, delete or truncate entries': [
     [refusedBy('entries_append_only'), UPDATE('entries', 'envelope = $envelope, leaf = $leaf')],
@@ -904,7 +907,7 @@ const GRANTS: Record<string, string> = {
   tree_frontiers: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
   peers: 'worker: SELECT',
   ...Object.fromEntries(
-    // These are all columns except the sealed token.
+    // Lists the columns that the login may read: all except the sealed token.
     [
       'ledger_id',
       'peer_id',
@@ -1145,8 +1148,8 @@ test('rows of a ledger that is moved stay as they are in each table that a login
      order by 1`,
     [BEFORE_EACH_CHANGED_ROW],
   )
-  // While a ledger is moved, these tables need no trigger, because other code protects them: append_entries (which
-  // reads the head), erase_documents, and the worker (which skips the ledger).
+  // Tables without a trigger that protects them while their ledger is moved. Other code protects them: append_entries
+  // (which reads the head), erase_documents, and the worker (which skips the ledger).
   const guarded = [
     'batch_chunks',
     'batch_keys',

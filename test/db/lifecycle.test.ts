@@ -58,7 +58,7 @@ test('the tables of the database hold the lifecycle that is in src/proof/stateme
   const { owner } = await open(t)
   const read = async (sql: string) => (await owner.query({ text: sql, rowMode: 'array' })).rows
   const ways = LIFECYCLE.map(({ from, kind, to }) => [from ?? '', kind, to])
-  // Searches and the audit use this column to find ended records.
+  // The expression of the column `ended_as`, by which searches and the audit find ended records.
   const [ended] = await read(`select pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d
     join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
     where d.adrelid = 'tallystick.gated_records'::regclass and a.attname = 'ended_as'`)
@@ -71,7 +71,7 @@ test('the tables of the database hold the lifecycle that is in src/proof/stateme
   assert.deepEqual(
     await read(`select from_state, kind, to_state from tallystick.record_transitions
       order by from_state collate "C", kind collate "C", to_state collate "C"`),
-    // The database also has a transition for the records of a batch, which LIFECYCLE lacks.
+    // The database has one transition more than LIFECYCLE: that of the records of a batch.
     [['', 'batch-notarized', 'RECORDED'], ...ways].sort(),
   )
   assert.deepEqual(
@@ -186,8 +186,8 @@ function columnsOf(ledger: TestLedger, party: Party): Partial<TestEntry> {
 }
 
 /**
- * Returns the entries of a record with the gate `auto` up to this state. Before a rejection, the verification is
- * DISCREPANT, because the rules then require the rejection.
+ * Returns the entries that lead a new record with the gate `auto` to `state`. For REJECTED, the verification is
+ * DISCREPANT, because only then the rules reject.
  */
 async function makeAutoWay(
   ledger: TestLedger,
@@ -329,9 +329,9 @@ test('steps but the last write to no index of the standing, where its page has r
   for (const i of ways[0]!.keys()) await append(...ways.map((way) => way[i]!))
   const after = await readUpdates()
   assert.equal(after.updates - before.updates, 4 * ways.length)
-  // At most three of the four writes of a record are heap-only, because the last write changes an index. A snapshot of
-  // another test can retain old rows, which fill pages and reduce the count. If an index contained the state, the count
-  // would be 0.
+  // A record is written four times. The last write changes an index, so at most three writes are heap-only. Fewer are
+  // possible, because a snapshot of another test can retain old rows, which fill pages. If an index contained the
+  // state, no write would be heap-only.
   const heapOnly = after.heapOnly - before.heapOnly
   assert.ok(heapOnly > 0 && heapOnly <= 3 * ways.length, `${heapOnly}`)
 })

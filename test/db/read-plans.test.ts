@@ -27,8 +27,9 @@ import { createTestDatabase } from '../helpers/database.ts'
 import { createTestLedger, randomId } from '../helpers/test-ledger.ts'
 
 /*
- * A session caches plans. While its tables were empty, all plans seemed to cost the same. Even these cached plans must
- * be efficient: each reads every table by an index, and uses all columns of the index that the query gives.
+ * A session caches plans, and may have made them when its tables were empty and all plans seemed to cost the same. Such
+ * plans must be efficient too: each reads every table by an index, and uses all columns of the index for which the
+ * query has values.
  */
 
 test('what reads records, entries and erasures goes by keys, whenever it was planned', async (t) => {
@@ -90,8 +91,8 @@ async function checkEach(client: pg.ClientBase, asked: readonly Asked[]): Promis
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     assert.doesNotMatch(plan, /Seq Scan|Bitmap|Merge Join|Hash Join/, `${text}\n${plan}`)
     for (const [, index, condition] of plan.matchAll(/ using (\S+) on .*\n *Index Cond: (.*)/g)) {
-      // A condition on the ledger's column alone would read the whole ledger. So the condition must also contain the
-      // second column.
+      // An index condition that has only the ledger's column would read all rows of the ledger. So it must contain the
+      // second column too.
       for (const column of columnsOf.get(index!)!.slice(0, 2))
         assert.match(condition!, new RegExp(`(?<![.\\w])${column}\\b`), `${text}\n${plan}`)
     }

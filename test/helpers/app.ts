@@ -46,8 +46,8 @@ export type TestApp = {
   /** Creates another ledger. Calls the route's own function, because a test may need a key with fewer scopes. */
   newLedger(options?: { scopes?: readonly Scope[]; expiresAtMs?: number }): Promise<NewLedger>
   /**
-   * Returns the row counts of all tables, and every chain head. Two equal results mean that nothing was written in
-   * between.
+   * Returns the row counts of all tables, and every chain head. If two results are equal, nothing was written between
+   * the two calls.
    */
   written(): Promise<Record<string, unknown>>
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>

@@ -20,8 +20,8 @@ type ModelEntry = {
   readonly document: string | null
 }
 /**
- * A record of the model. `count`: number of records in the chunk that begins with this record; null if the record has
- * its own entry.
+ * A record of the model. `count`: if a chunk begins with this record, the number of the chunk's records; null if the
+ * record has its own entry.
  */
 type ModelRecord = { readonly firstSeq: number; readonly count: number | null }
 export type ModelGated = {
@@ -110,7 +110,7 @@ export class AppendModel {
     const { first, gated } = before
     const ledger = this.ledgers.get(hex(item.ledgerId))
     if (item.kind === 'ledger-created' ? ledger !== undefined : ledger === undefined) {
-      return { outcome: 'refused_ledger', seq: first?.seq ?? 0 } // The seq of a refused item has no meaning.
+      return { outcome: 'refused_ledger', seq: first?.seq ?? 0 } // Any value: the seq of a refused item has no meaning.
     }
     if (first) {
       const same = first.request === hex(item.idempotency!.requestHash)
@@ -119,7 +119,8 @@ export class AppendModel {
     const sameKey = item.idempotency && seen.keys.has(`${hex(item.ledgerId)} ${requestOf(item)}`)
     const sameRecord =
       item.version !== null && seen.subjects.has(`${hex(item.ledgerId)} ${hex(item.subjectId)}`)
-    // A step is decided at once if its version is not greater than the record's version.
+    // A second step of the same record in one call gets `again`. A step whose version the record has already reached is
+    // refused instead.
     if (sameKey || (sameRecord && !before.follows && item.version > (gated?.version ?? 0)))
       return refuse('again')
     return refuse(decideKind(item, login, ledger) ?? decideStep(item, gated) ?? decideClock(item))
@@ -200,7 +201,7 @@ function isPair(item: TestEntry, next: TestEntry): boolean {
   )
 }
 
-/** Returns the state that the record would have after `item`, even if the item may not be appended. */
+/** Returns the state of the record after `item`. Does not check whether `item` may be appended. */
 function leadBy(item: TestEntry, before: ModelGated | undefined): ModelGated {
   const nobody = { firstSeq: 0, principal: '', performer: null, gate: '', deadlineMs: null, maxRevisions: 0 }
   const to = { state: item.toState!, version: item.version!, lastLeaf: hex(item.leaf) }

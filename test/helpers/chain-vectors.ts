@@ -11,8 +11,8 @@ import { makeGated } from './test-gated.ts'
 import { receiptFileOf } from './test-proof.ts'
 
 /*
- * Makes test/vectors/chains.json, which both verifiers read. Each export breaks one rule about the order of entries.
- * Some exports break several rules, of which a given rule must be reported first. `node tools/run.mjs
+ * Makes test/vectors/chains.json, which both verifiers read. Each export breaks one rule about the order of entries. A
+ * few exports break several rules, and their code says which rule must be reported. `node tools/run.mjs
  * test/helpers/chain-vectors.ts` regenerates the file.
  */
 
@@ -25,7 +25,7 @@ export type ChainVector = {
   readonly code: string | null
   readonly lines: readonly string[]
   readonly compromised?: Readonly<Record<string, string>>
-  /** Receipts (their statements in base64) and notes that the verifier stored earlier. */
+  /** What the verifier stored earlier: the statements of receipts in base64, and notes. */
   readonly receipts?: readonly string[]
   readonly checkpoints?: readonly string[]
 }
@@ -379,7 +379,10 @@ function receiptOfAnother(): ChainVector {
   }
 }
 
-/** A second history is signed with the same keys. A verifier must check stored checkpoints before receipts. */
+/**
+ * The stored checkpoint and the stored receipt belong to another history, signed with the same keys. A verifier must
+ * check stored checkpoints before receipts.
+ */
 function keptOfAnother(): ChainVector {
   const chain = makeChain()
   const line = chain.notarize()

@@ -38,7 +38,10 @@ const LINES_MAX = 200
 
 /** OpenAPI document that all applications of this process share. */
 let document: Promise<OpenApi> | undefined
-/** Each validator runs only a few times, so it is not optimized. This reduces the total cost by 40 %. */
+/**
+ * Validators are made without optimization, because each of them runs only a few times. This reduces the total cost by
+ * 40 %.
+ */
 const ajv = new Ajv2020({
   strict: false,
   validateSchema: false,
@@ -62,7 +65,8 @@ export async function assertDocumented(
   document ??= readDocument(app)
   const { paths } = await document
   const path = findPath(paths, request.url)
-  // OPTIONS has the same answer at every address (src/http/plugins/methods.ts). HEAD is checked as GET without content.
+  // OPTIONS has the same answer at every address (src/http/plugins/methods.ts), so it is not checked. HEAD is checked
+  // like GET, but without content.
   if (request.method === 'OPTIONS') return
   const isHead = request.method === 'HEAD'
   const operation = path && paths[path]![isHead ? 'get' : request.method.toLowerCase()]

@@ -16,7 +16,7 @@ export function costlyTexts(bytes: number, open = '"records":', close = ''): Rec
   }
   const list = (unit: (i: number) => string, name = open) => fill(`{${name}[`, unit, `]${close}}`)
   const nested = () => '['.repeat(28) + ']'.repeat(28)
-  /** Maximum number of members of 18 bytes that the limits allow in one object. */
+  /** Maximum number of members in one object. Each member takes 18 bytes. */
   const most = Math.min(20_000, Math.floor(bytes / 40))
   const few = (name: string, inEach: number) =>
     list(() => {

@@ -1,24 +1,27 @@
 import { readFileSync } from 'node:fs'
 
-/** CPU time and wall-clock time of a group in a run, including child processes. */
+/** Costs of a group of test files: CPU time and wall-clock time, both including child processes. */
 export type Cost = { readonly name: string; readonly cpuMs: number; readonly wallMs: number }
 /** CPU time of one file within the process of its group, without child processes (load-file.ts). */
 export type FileCost = Omit<Cost, 'wallMs'>
 
 /**
- * Maximum factor by which a file or group may exceed its value in the table. It is 2, because caches and load on the
+ * Maximum factor by which a file or group may exceed its cost in the table. It is 2, because caches and load on the
  * other core change the cost.
  */
 const GROWTH_MAX = 2
 const FLOOR_MS = 4_000
-/** Minimum cost in ms of a file that is checked. A cheaper file may be the one that fills the caches for its group. */
+/**
+ * Cost in ms below which a file is not checked. Such a file may be the first of its group, which pays for filling the
+ * caches.
+ */
 const FILE_FLOOR_MS = 2_000
 
 type Line = readonly [pid: number, parent: number, script: string | undefined, cpuMs: number, wallMs: number]
 
 /**
- * Adds up the CPU time of each group, from the notes that processes write at their end (note-cpu.cjs). There is no note
- * of a process that is killed or has its own environment.
+ * Adds up the CPU time of each group. Each process writes a note of its CPU time when it ends (note-cpu.cjs), except
+ * processes that are killed or have an environment of their own.
  */
 export function readCosts(
   noteFile: string,

@@ -12,7 +12,7 @@ export type RewrittenChunk = {
   readonly keysGone: readonly Uint8Array[]
 }
 
-/** Carries out the erasures of the entries at `ats` in the database. Returns the number of documents that existed. */
+/** Carries out the erasures whose entries have the seqs `ats`. Returns the number of erased documents that existed. */
 export async function eraseInDatabase(
   worker: Pick<pg.ClientBase, 'query'>,
   ledgerId: string,

@@ -22,13 +22,13 @@ export const ALONE: ReadonlySet<string> = new Set([
   'tools/go-tool.test.ts',
 ])
 /**
- * Each file of this folder runs alone. These files have their own clusters and child processes. Compared with them, a
- * process start takes little time.
+ * Folder whose files each run alone. They have their own clusters and child processes, which take much longer than the
+ * start of a process.
  */
 const SYSTEM = 'system'
 /**
- * Maximum cost of a group in seconds of CPU, by test/costs.json. In a shared process the files take about half of this.
- * A larger group would delay the end of the run.
+ * Maximum cost of a group: the sum of its files in test/costs.json, in seconds of CPU. Together in one process, the
+ * files take about half of this. A larger group would delay the end of the run.
  */
 const PART_SECONDS_MAX = 60
 

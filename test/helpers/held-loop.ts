@@ -1,15 +1,18 @@
 /**
- * Maximum time in ms for which a test may block the event loop. The target is 50 ms. A shared core takes up to twice as
- * long. The attacks blocked the event loop for 1,000 ms and more before they were fixed.
+ * Maximum time in ms for which a test may block the event loop. The target is 50 ms, but on a shared core everything
+ * may take twice as long. Before they were fixed, the attacks blocked the event loop for at least 1,000 ms.
  */
 export const HELD_MS_MAX = 100
 
 const LOOK_EVERY_MS = 1
 
 type Held<T> = {
-  /** Longest CPU time in ms that this thread used without a pause. */
+  /** Longest CPU time in ms for which this thread blocked its event loop. */
   readonly heldMs: number
-  /** Wall-clock time of that slice in ms. It includes the CPU time of other processes. */
+  /**
+   * Longest wall-clock time in ms for which the event loop could not run a timer. It includes the time that other
+   * processes use the CPU.
+   */
   readonly elapsedMs: number
   readonly result: T
 }

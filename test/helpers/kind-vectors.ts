@@ -89,7 +89,7 @@ const AGT = SAMPLES['agent-registered'].subjects[0]!
 const CMP = SAMPLES['completion-submitted'].subjects[1]!
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-/** Values of optional members that no sample has, or that fit the samples better. */
+/** Values of optional members. A vector adds such a member to a sample statement that lacks the member. */
 const OPTIONAL: Readonly<Record<string, JsonObject[string]>> = {
   onBehalfOf: AGT,
   traceparent: TRACEPARENT,
@@ -196,7 +196,8 @@ const OPTIONAL_OF: { readonly [Kind in EntryKind]?: readonly string[] } = {
 }
 
 /**
- * Kinds whose members do not allow the other sort of author (agent or system). Maps such a kind to the expected code.
+ * Maps a kind of entry to the expected code if its author is of the wrong sort (the system instead of an agent, or an
+ * agent instead of the system). Contains only kinds whose members reveal the wrong author.
  */
 const BY_OTHER: { readonly [Kind in EntryKind]?: string } = {
   'ledger-created': P,
@@ -321,8 +322,8 @@ const CONTRADICTIONS: {
 }
 
 /**
- * Kinds whose entry may directly follow the first entries of a new ledger. Such an entry passes all checks before the
- * check of its author.
+ * Kinds whose entry can directly follow the first entries of a new ledger. So nothing but the check of its author can
+ * refuse such an entry.
  */
 const ALONE = KINDS.filter(
   (kind) =>
@@ -338,8 +339,8 @@ function isReceiving(kind: string): boolean {
 }
 
 /**
- * Makes all vectors. `codeOf` returns the code with which a ledger of these lines is refused. If the author is allowed
- * to make the entry, this is the expected code.
+ * Makes all vectors. `codeOf`: returns the code with which a verifier refuses a ledger of these lines. This is the
+ * expected code of each vector for which this file names no other.
  */
 export function makeKindVectors(codeOf: (lines: readonly string[]) => string | null): KindVectors {
   const chain = makeChain({ empty: true })
@@ -458,8 +459,8 @@ function bundleVectors(): KindVectors['bundles'] {
 }
 
 /**
- * Kinds of entries about a peering, each with a function that appends such an entry. A bundle of an unrelated record
- * must not contain these entries.
+ * Kinds of entries about a peering, each with a function that appends such an entry. A bundle of a record must not
+ * contain an entry about a peering that has nothing to do with the record.
  */
 const ABOUT_PEERS: readonly (readonly [EntryKind, (peers: PeeredChains) => TestLine])[] = [
   ['peer-added', ({ guest }) => guest.lines.find(({ kind }) => kind === 'peer-added')!],
@@ -530,8 +531,8 @@ function registeredStatement() {
 }
 
 /**
- * Returns the items that are added to a bundle of the line. The chain's last line is left out if it is a rotation,
- * because every bundle contains rotations already.
+ * Returns the items that a test adds to a bundle: the given line, and the chain's last line. A rotation as last line is
+ * left out, because every bundle contains the rotations already.
  */
 function besides(chain: ReturnType<typeof makeChain>, line: TestLine) {
   const last = chain.lines.at(-1)!

@@ -32,8 +32,8 @@ ALL_TESTS.after(async () => {
 export async function lendApp(t: Test): Promise<TestApp> {
   const lent = (await emptied()) ?? (await open(t.name))
   lent.isLent = true
-  // The database is emptied only when the application is lent again. Hooks that the test adds later still have to close
-  // connections that the test opened.
+  // The database is emptied only when the application is lent again, because hooks that the test adds later must first
+  // close the connections that the test opened.
   t.after(async () => {
     lent.isLent = false
   })
@@ -43,8 +43,8 @@ export async function lendApp(t: Test): Promise<TestApp> {
 }
 
 /**
- * Returns a pool that stays open with a lent application. The next test gets the pool of the same name. Two sorts of
- * pools end with the test: pools without a name, and pools of applications that are not lent.
+ * Returns a pool that stays open while its application is lent again and again. The next test gets the pool of the same
+ * name. A pool without a name, or of an application that is not lent, ends with the test.
  */
 export function lentPool(t: Test, app: TestApp, name: string | null, open: () => pg.Pool): pg.Pool {
   const lent = name === null ? undefined : lentBy.get(app.deps)

@@ -5,7 +5,7 @@ type Status = 'ok' | 'error' | 'denied' | 'unknown'
 
 export type OutcomeCase = {
   readonly name: string
-  /** Kind of action that has the status: a deed, a model call, the run around them, or a part of a run. */
+  /** Kind of action that has the status: a deed, a call of a model, a run, or a part of a run. */
   readonly of: 'deed' | 'model' | 'run' | 'part'
   readonly what: string
   /** Maps an ingestion path to the status. A list has the statuses of several actions, in the order of their start. */

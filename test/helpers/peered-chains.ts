@@ -38,7 +38,10 @@ export function receivedOf(line: TestLine) {
  */
 type Receiving = { received?: object; predicate?: object; envelope?: string | undefined; by?: string }
 
-/** Makes two ledgers. `of`: existing chains, which may already be or have been peers. */
+/**
+ * Makes two ledgers that are peers. `of`: existing chains to use, which may be peers already or may have been. `apart`:
+ * true if they do not become peers yet.
+ */
 export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; guest?: TestChain } } = {}) {
   const { home = makeChain(), guest = makeChain() } = options.of ?? {}
   const peer = makeId('peer')

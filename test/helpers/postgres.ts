@@ -19,8 +19,8 @@ export const TEST_SETTINGS = {
 } as const
 
 /**
- * Starts the suite's own server. npm test starts one server for all files. A file that runs alone starts its own
- * server. The server's folder is removed at the end, even after a kill.
+ * Starts a test server of its own. npm test starts one for all files; a file that runs alone starts one for itself. The
+ * server's folder is removed at the end, even after a kill.
  */
 export async function startSuitePostgres(): Promise<RunningPostgres> {
   const dataDir = temporaryDirInMemory()
@@ -52,8 +52,8 @@ export function temporaryDirInMemory(): string {
 }
 
 /**
- * Makes a directory in the first suitable parent. If this process is root, Postgres runs as another user, who may have
- * no access to TMPDIR.
+ * Makes a directory in the first of `parents` that Postgres can reach. If this process is root, Postgres runs as
+ * another user, who may have no access to TMPDIR.
  */
 function makeDir(parents: readonly string[]): string {
   runAs ??= { user: resolveRunAs('/nonexistent', () => {}) }
@@ -76,14 +76,17 @@ let runAs: { readonly user: RunAs } | undefined
 
 const temporaryDirs: string[] = []
 process.once('exit', () => {
-  // `rm` is used because it can have a timeout, which rmSync lacks. Another process may still write to the directories.
+  // `rm` is used because it can have a timeout, which rmSync cannot. Another process may still write to the
+  // directories.
   if (temporaryDirs.length > 0) spawnSync('rm', ['-rf', ...temporaryDirs], { timeout: REMOVAL_MS_MAX })
 })
 const REMOVAL_MS_MAX = 20_000
 
 export const CLUSTER_VARIABLE = 'TALLYSTICK_TEST_CLUSTER'
 let prepared = process.env[CLUSTER_VARIABLE]
-/** The prepared cluster may be missing, if it was in the removed folder of a server. */
+/**
+ * Returns whether the prepared cluster exists. It may be missing if it was in the folder of a server that was removed.
+ */
 const isPrepared = () => prepared !== undefined && existsSync(prepared)
 
 /**

@@ -6,8 +6,8 @@ import type { Ends } from './tcp-proxy.ts'
 export type RefusingProxy = {
   readonly url: string
   /**
-   * Returns the status with which the proxy itself answers a body. Returns null if the proxy forwards the body. The
-   * answer is HTML, like that of a gateway. For status 200 it is an empty JSON object. A test may replace this
+   * Returns the status with which the proxy itself answers a body, or null if the proxy forwards the body. The proxy's
+   * answer is HTML, like that of a gateway. With status 200 it is an empty JSON object. A test may replace this
    * function.
    */
   refuse: (body: string, path: string) => number | null

@@ -68,7 +68,7 @@ export function readSecondVerifier(): SecondTables {
 const ALWAYS = ['ledger', 'actor', 'recordedAt']
 const OPTIONAL = ['key', 'onBehalfOf', 'traceparent']
 
-/** Maps the name of a group of members that several kinds share to these members. */
+/** Maps the name of a group of members to the members. Several kinds have all members of a group. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   _RECORD: ['parent', 'references'],
   _COMPLETION: ['completion'],

@@ -6,10 +6,7 @@ import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 
 export type Sweeper = {
-  /**
-   * Sweeps every ledger whose sweep is due. Before that, makes the sweep of this ledger due, beginning with entry
-   * `from`.
-   */
+  /** Makes the sweep of this ledger due, beginning with entry `from`. Then sweeps every ledger whose sweep is due. */
   run(from?: number): Promise<void>
   readonly pool: pg.Pool
   readonly observed: number[]

@@ -65,8 +65,8 @@ export async function listColumns(app: Tampered): Promise<Column[]> {
 }
 
 /**
- * Changes the column in one row, which belongs to this ledger if possible. Returns a function that restores the value
- * from its text. The text is exact for all types that the tables use.
+ * Changes a column in one row, preferably in a row of this ledger. Returns a function that restores the old value. The
+ * old value is stored as text, which is exact for all types of the tables.
  */
 export async function tamper(
   app: Tampered,
@@ -116,7 +116,7 @@ export async function restoreTable(app: Tampered, table: string): Promise<void> 
   )
 }
 
-/** Maps a type to the smallest change of its values. A null becomes some value. */
+/** Maps a type of column to an SQL expression for the smallest change of its value. A null becomes some value. */
 const CHANGES: Record<string, string> = {
   bytea: "coalesce(set_byte($, length($) - 1, get_byte($, length($) - 1) # 1), '\\x7b7d')",
   uuid: "coalesce(overlay($::text placing case right($::text, 1) when '0' then '1' else '0' end from 36)::uuid, gen_random_uuid())",

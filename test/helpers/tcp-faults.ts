@@ -9,9 +9,9 @@ import type { Ends } from './tcp-proxy.ts'
  * - `drop`: the request is dropped, and its connection is closed after `ms`.
  * - `reset`: the connection is reset before the request is forwarded.
  * - `delay`: the request is delayed by `ms`.
- * - `cut`: the connection is cut after `bytes` in one direction. If 0 bytes go `toClient`, the whole answer is lost.
- * - `duplicate`: the same bytes arrive twice, the second time on another connection, before the request or after its
- *   answer.
+ * - `cut`: the connection is cut after `bytes` in one direction. With 0 bytes `toClient`, the whole answer is lost.
+ * - `duplicate`: the server gets the same bytes twice. The second copy comes on another connection, `before` the
+ *   request or `after` its answer.
  * - `reorder`: the sender's connection is cut. The request arrives after the next request that passes, or after `ms`.
  */
 export type Fault =

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 import { migrate } from '../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import './at-end.ts' // at-end.ts must register its hook before database.ts does. database.ts imports this module.
+import './at-end.ts' // at-end.ts must register its hook before database.ts registers one. database.ts imports this module, so this import runs first.
 
 /**
  * Passwords of the roles. Roles belong to the whole server, and test files run in parallel, so all test files share

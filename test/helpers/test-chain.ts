@@ -82,7 +82,7 @@ export type TestLine = {
   envelope: string
   documents: TestDocument[]
   items: BatchItem[] | null
-  /** Envelope of the other ledger's entry; only for an entry that receives it. */
+  /** Envelope of the other ledger's entry; absent unless this entry receives an entry of another ledger. */
   received?: string
   signer?: { alg: string; spki: string }
 }
@@ -96,7 +96,7 @@ type Appending = {
   items?: BatchItem[] | null
   received?: string | undefined
   signer?: TestSigner
-  /** Signer with the agent's own key. It signs instead of the server, and the line contains the key. */
+  /** Signer with the agent's own key; absent if the server signs. The line then contains the agent's key. */
   own?: TestSigner | undefined
   issuer?: string
   subject?: string

@@ -32,7 +32,10 @@ export type TestHome = {
 export type ShareOptions = {
   readonly id?: string
   readonly documents?: 'whole' | 'digests'
-  /** `agt_…` of the guest's ledger; null if the agent that activates the record becomes the performer. */
+  /**
+   * Id of the performer, an agent of the guest's ledger (`agt_…`); null if the agent that activates the record becomes
+   * the performer.
+   */
   readonly performer?: string | null
   readonly payload?: JsonValue
   readonly type?: { readonly name: string; readonly definition: JsonValue }
@@ -164,8 +167,8 @@ export async function addTestHome(app: TestApp, guest: NewLedger = app.ledger): 
     }
 
     /**
-     * Returns the members of the step that name its author. For an offered step, also returns the offer for the
-     * guest's row.
+     * Returns the members by which a step names its author. If the guest's agent offered the step, also returns the
+     * offer with the state that the guest's row must have.
      */
     async function by(who: StepBy): Promise<[predicate: object, offer: object | null]> {
       if (!('offerSeq' in who)) return [{ actor: who.agent, key: who.key }, null]

@@ -90,7 +90,7 @@ export function adminEntry(ledger: TestLedger, kind: string, subjectId: Uuid, de
   })
 }
 
-/** An entry with the id of its subject, which most entries have. */
+/** An entry whose `subjectId` is not null, as in most entries. */
 export type TestEntry = EntryRow & { readonly subjectId: Uuid }
 
 /**

@@ -9,7 +9,7 @@ import type { TestApp } from './app.ts'
 export type TestPeer = {
   readonly peer: string
   readonly peerId: Uuid
-  /** The other ledger, and one of its agents, `led_…/agt_…`. */
+  /** Id of the other ledger (`led_…`). `agent` is the id of one of its agents, `led_…/agt_…`. */
   readonly ledger: string
   readonly agent: string
 }

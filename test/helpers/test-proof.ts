@@ -11,10 +11,10 @@ import { sha256, type TestChain, type TestLine } from './test-chain.ts'
 export type TestProof = ReturnType<typeof proofOf>
 
 /**
- * Returns the proof that a server would return for an entry of the chain. With `item`, it is also a proof for this item
- * of the entry.
+ * Returns the proof that a server would return for an entry of the chain. With `item`, it also proves this item of a
+ * batch entry.
  */
-/** `registration`: the entry that registered the agent's key, if that key signed this entry. */
+/** `registration`: if an agent's own key signed the entry, the entry that registered this key. */
 export function proofOf(
   chain: TestChain,
   line: TestLine,

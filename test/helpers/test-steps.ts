@@ -46,7 +46,7 @@ export function makeCreation(
   })
 }
 
-/** The record's last entry, which the next step names. */
+/** The record's last entry, or the parts of it that the next step names. */
 export type LastEntry = Pick<TestEntry, 'subjectId' | 'version' | 'leaf'>
 
 export function makeStep(

@@ -17,8 +17,8 @@ export type Endpoint = {
   readonly secret: string
   readonly receiver: Receiver
   /**
-   * Returns the received requests of `type`. Without `type`, returns all requests except those about events of the
-   * ledger alone.
+   * Returns the received requests about events of the type `type`. If `type` is absent, returns all received requests
+   * except those about `checkpoint.published`.
    */
   received(type?: string): Receiver['received']
   /** Sends an API request about the webhook and returns the answer. Throws if the request fails. */
@@ -27,9 +27,7 @@ export type Endpoint = {
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   deliveries(query?: string): Promise<any[]>
   hears(count: number, type?: string, msMax?: number): Promise<void>
-  /**
-   * Waits until no worker has a lease of the endpoint. At that time, undelivered events wait for their next attempt.
-   */
+  /** Waits until no worker has a lease of the endpoint. Undelivered events then wait for their next attempt. */
   rests(): Promise<void>
   sql(text: string): Promise<void>
 }
@@ -43,7 +41,8 @@ export type Stage = GatedApp & {
 
 /**
  * Starts an application for all tests of a file, and a worker that delivers to receivers on loopback. `workerUrl`:
- * returns the worker's URL for a database URL. `environment`: variables that are added for both.
+ * returns the URL that the worker uses instead of the given database URL. `environment`: additional variables for the
+ * application and the worker.
  */
 export async function buildStage(
   t: Test,

@@ -21,7 +21,9 @@ export class WindowSim {
   #cursor = 0
   #window = this.#newWindow()
   #underWay: SimTask[] = []
-  /** Completes the database call in progress. The call uses the data that was current when it began. */
+  /**
+   * Completes the database call in progress, with the data from when the call began; null if no call is in progress.
+   */
   #busy: (() => void) | null = null
   #now = 0
   readonly #sent = new Set<string>()
@@ -103,7 +105,7 @@ export class WindowSim {
     for (const row of this.#rows.values()) row.due = true
   }
 
-  /** Redelivers an event as the API does. */
+  /** Redelivers an event like a request to the API. Returns false if no event can be redelivered. */
   redeliver(which: number): boolean {
     const done = this.#stream.filter(({ id }) =>
       ['delivered', 'dead'].includes(this.#rows.get(id)?.state ?? ''),
@@ -158,7 +160,10 @@ export class WindowSim {
     return new DeliveryWindow(positionOf(this.#cursor))
   }
 
-  /** Takes the writes that the window releases. Returns a function that writes rows and cursor in one transaction. */
+  /**
+   * Takes the writes that are ready in the window. Returns a function that writes their rows and the cursor, like one
+   * transaction.
+   */
   #write(withStragglers: boolean): () => void {
     const sentBefore = withStragglers ? this.#now - STRAGGLER_STEPS : Number.NEGATIVE_INFINITY
     const { writes, position } = this.#window.takeWrites(sentBefore)

@@ -25,16 +25,16 @@ import { addPeer } from '../helpers/test-peers.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 /**
- * Keys with which the test sends requests. `expect` returns the code with which a route of this access class must
- * refuse the key; null if the route must accept the key.
+ * A key that the test sends. `expect` returns the code with which a route of an access class must refuse the key, or
+ * null if the route must accept the key.
  */
 /** `isKey`: true for a valid or absent key. Invalid keys are refused before the route is known. */
 type Presented = { what: string; key: string | null; isKey: boolean; expect(access: Access): string | null }
 
 /**
- * Values of the parameters of addresses with this prefix: ids of this ledger (which the test may change), ids of
- * another ledger, and ids that do not exist. `foreign` is null if the parameter is not an id. The test fails for a
- * route that is not listed, so that the author of a new route chooses its ids.
+ * Values of the parameters of all addresses that begin with `begins`: ids of this ledger (which the test may change),
+ * ids of another ledger, and ids that do not exist. `foreign` is null if the parameter is not an id. The test fails for
+ * a route that is not listed, so that the author of a new route chooses its ids.
  */
 type Address = { begins: string; own: Ids; foreign: Ids | null; nowhere: Ids | null }
 type Ids = Record<string, string>

@@ -21,7 +21,7 @@ test('an address', async (t) => {
   const taken = new Map<string, string[]>()
   for (const { url, method, config } of app.routes) {
     assert.ok(config?.access)
-    // Signed requests between servers of peers are refused before their address matters.
+    // Routes for servers of peers refuse an unsigned request before they read its address.
     if (config.access === 'peer' || config.access === 'introduction') continue
     // MCP has its own protocol and tests (docs/integrations/mcp.md).
     if (config.mcp) continue
@@ -40,8 +40,8 @@ test('an address', async (t) => {
     assert.deepEqual(registered.sort(), listed.sort(), 'npm run docs')
   })
 
-  // One hook makes all of these answers. So one address is tested with all methods, and each other address with some
-  // methods.
+  // One hook answers all methods that a route lacks. So only one address is tested with every method, the others with
+  // some.
   const [whole] = taken
   for (const [url, methods] of taken) {
     const takesHead = methods.includes('GET') && !STREAMS.includes(url)
@@ -112,7 +112,8 @@ test('an address', async (t) => {
     await t.test(`is nothing at ${url.slice(0, 60)}`, async () => {
       for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND']) {
         const response = await app.send(method, url)
-        // An address of the form `/v1/records/…` matches a route, which has only one method.
+        // An unknown address below `/v1/records/` may match the route of a record. That route has only one method, so
+        // other methods are answered 405.
         if (method !== 'GET' && response.statusCode === 405) assert.match(url, /^\/v1\/records\/[^/]/)
         else assertProblem(response, 404, 'not_found')
       }

@@ -139,7 +139,7 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
       if (parentBefore <= i) return i - parentBefore
       return earlier.at(i - parentBefore)?.id ?? null
     })
-    // The depth is limited, so only a record without a parent becomes a parent.
+    // Only a record without a parent of its own becomes a parent, because a run may not be deep.
     const named = parents.map((parent) =>
       typeof parent === 'number'
         ? parents[parent] === null
@@ -251,7 +251,7 @@ function documentOf({ id, digest, salt, item: said, erasedSeq }: Expected) {
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what the test asserts
 type Shown = any
 
-/** Returns the members of a shown record that come from its batch. */
+/** Returns those members of a shown record that its batch determines. */
 function membersOf({ id, type, payload, salt, digest, onBehalfOf, parent, ...rest }: Shown) {
   const { references, occurredAt, metadata, entry, batch, erasure } = rest
   return [

@@ -66,13 +66,14 @@ test('a connection that is lost after the commit', async (t) => {
       else assertProblem(answer, 503, 'outcome_unknown')
       assert.deepEqual(retry.json().payload, { i })
     }
-    assert.equal(await countEntries(app), before + 41) // 40 requests, and the request that `loseAnswer` sent.
+    assert.equal(await countEntries(app), before + 41) // The 40 requests each wrote an entry, and so did the request of `loseAnswer`.
   })
 
   await t.test(
     'makes the operator’s route say that it does not know whether there is a ledger',
     async (t) => {
-      // The signers are loaded before. Otherwise the lost answer would be that of the query for keys.
+      // The signers are loaded in advance. Otherwise the first answer, which gets lost, would be that of the query for
+      // keys.
       const signer = await app.deps.signers.load()
       t.mock.method(app.deps.signers, 'load', async () => signer)
       const body = { name: 'lost' }
@@ -130,7 +131,7 @@ test('a ledger that changes its signing key again and again', async (t) => {
   ] as const
 
   await t.test('makes a write be signed three times, and refused, to be sent again', async (t) => {
-    // The key always differs from the ledger's, so that Postgres finds each entry stale.
+    // This key is never the ledger's key, so Postgres refuses every entry as stale.
     const other = makeEd25519Signer(nativeProviders.sha256, new Uint8Array(32).fill(1))
     t.mock.method(app.deps.signers, 'signerOf', () => other)
     const looked = t.mock.method(app.deps.signers, 'signerAfterStale', async () => other)
@@ -284,7 +285,8 @@ test('more than can be written', async (t) => {
     taken.push(send(writes[1]))
     await until(() => app.deps.appender.queued.entries > 0)
     const filled = fillQueue(app, fillers)
-    // The second call of fillQueue fills the slots that the writer's batches have freed.
+    // Meanwhile the writer may have taken a batch from the queue. The second call of fillQueue fills the slots that
+    // this freed.
     await nextTurn()
     filled.push(...fillQueue(app, fillers))
 

@@ -6,8 +6,8 @@ import { buildGatedApp, sharedGatedApp } from '../helpers/gated-app.ts'
 
 const SOON_MS = 1_500
 /**
- * Difference of clocks in ms. It is smaller than the maximum difference between an entry's time and the database's
- * clock.
+ * Difference of the two clocks in ms. It is within the limit for the difference between an entry's time and the
+ * database's clock.
  */
 const SKEW_MS = 20_000
 

@@ -13,8 +13,9 @@ import {
 } from '../helpers/gated-app.ts'
 
 /*
- * These tests attack as the owner of the database, who can write anything into columns and can insert copies of signed
- * entries. Therefore the server compares the columns with the signed entries before it signs an entry that moves money.
+ * Changes columns as the owner of the database, who can write anything into them and can insert copies of signed
+ * entries. These tests check that the server compares the columns with the signed entries before it signs an entry that
+ * moves money.
  */
 
 async function tamper(
@@ -102,7 +103,7 @@ test('columns that say another version, digest or entry than what was signed', a
     const sql = `update tallystick.gated_records set state = 'VERIFIED', version = $2, last_seq = $3, revisions = 0
       where record_id = $1`
     await tamper(app, { id }, sql, [verified.version, verified.entry.seq])
-    // The columns are consistent with each other. Only the entries contradict them.
+    // The changed columns agree with each other, and contradict only the entries.
     const response = await app.step(id, 'verdict')
     assert.notEqual(response.statusCode, 200, 'an entry of this version is there already')
   })

@@ -219,7 +219,7 @@ test('any requests, one after another, are answered as the model says', async ()
     'revision to ACTIVE',
     'cancel to CANCELLED',
   ]
-  // The steps are random, so up to three of these transitions may be missing.
+  // The steps are random, so up to three of the wanted results may be missing.
   const reached = wanted.filter((one) => seen.has(one))
   assert.ok(reached.length >= wanted.length - 3, `came only to ${[...seen].sort().join(', ')}`)
 })

@@ -128,7 +128,7 @@ test('a record that is shared by its creation', async (t) => {
     const again = await post(app, body, { headers })
     assert.equal(again.headers['idempotency-replayed'], 'true')
     assert.deepEqual(again.json(), created)
-    // The answer to a later step shows both peers that the record is shared with.
+    // The record is shared with two peers. The answer to a later step shows both.
     const step = { headers: { 'idempotency-key': 'cancelled-once' } }
     const cancelled = await app.take(created.id, 'cancel', step)
     assert.deepEqual(cancelled.gated.share, [whole(first), whole(second)].sort(bySharedOrder))
@@ -309,7 +309,7 @@ test('a record that is shared later', async (t) => {
       await sharedRows(app, record.id),
       list.map((one) => ({ ...one, seq: last.seq })),
     )
-    // The record can be shared with one more peer, and its later steps succeed.
+    // After the record was shared, it can be shared with one more peer, and steps are still possible.
     expectStatus(200, await share(app, record.id, [whole(second)]))
     await app.verify(record.id)
     const { state, gated } = await app.take(record.id, 'verdict')

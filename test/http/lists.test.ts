@@ -48,7 +48,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
   const lists = listsOf(app)
   const cursors = new Map<string, string>()
   for (const list of lists) {
-    // An erasure would erase what the later lists show.
+    // The route is left out because it erases records, which later lists must show.
     if (list.url.endsWith('erase')) continue
     const page = expectStatus(200, await ask(app, here, list, null)).json()
     const { nextCursor } = page.children ?? page
@@ -59,7 +59,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
     assert.ok(lists.length >= 20, `${lists.length} lists`)
     const without = lists.map(({ url }) => url).filter((url) => !cursors.has(url))
     assert.deepEqual(without.sort(), [
-      // A second page of these lists would need a worker, a peer that answers, or a thousand documents.
+      // Lists without a second page. A second page would need a worker, a peer that answers, or a thousand documents.
       '/v1/agents/:id/signing-keys',
       '/v1/audits',
       '/v1/checkpoints',

@@ -35,7 +35,8 @@ test('GET /openapi.json', async (t) => {
       }),
     )
     const withExample = answers.filter(({ example }) => example !== undefined)
-    // Peers, statements and redeliveries have no example: tools/example-answers.ts does not call them.
+    // Routes of peers, statements and redeliveries have no examples, because tools/example-answers.ts does not call
+    // them.
     assert.ok(withExample.length >= 45, `${withExample.length}`)
     for (const name of ['postRecords 201', 'getRecords 200', 'getRecordsById 200', 'getRecordsByIdProof 200'])
       assert.ok(

@@ -30,7 +30,10 @@ describe('reads from a replica', () => {
   /** The standby that one test promotes. */
   let next: Standby
   let makeApp: (environment?: Record<string, string>) => Promise<TestApp>
-  /** `app` tolerates lag. `strict` refuses a replica with almost any lag. */
+  /**
+   * `app`: server that reads a replica even if the replica lags. `strict`: server that refuses a replica with almost
+   * any lag.
+   */
   let app: TestApp
   let strict: TestApp
 
@@ -267,7 +270,7 @@ describe('reads from a replica', () => {
       await pauseReplica()
       const { entry } = await app.notarize()
       const { behind } = app.deps.reads.fallbacks
-      // There are more rounds than connections, so that the test fails if a finished read retains its connection.
+      // There is one round more than connections. So the test fails if a finished read does not return its connection.
       for (let times = 0; times <= READ_CONNECTIONS_MAX; times++) {
         const readers = [{}, { known: entry.seq + 1 }, { known: entry.seq }]
         const [one, knowing, another] = await atOnce(readers)
@@ -419,8 +422,8 @@ describe('reads from a replica', () => {
     const { where, response } = await read(after, '/v1/records')
     assert.deepEqual([where, response.body.includes(lost.id)], ['fallback', false])
     assert.equal(after.deps.reads.fallbacks.ahead, 1)
-    // After the first of these records the new primary has at least as many entries as the old primary had. After the
-    // later records it has more entries, on a different chain.
+    // After the first record the new primary has as many entries as the old primary had, or more. After the third it
+    // certainly has more. Its chain differs from that of the old primary.
     for (let more = 0; more < 3; more++) await after.notarize()
     for (const url of [
       '/v1/records',
@@ -525,7 +528,7 @@ describe('reads from a replica', () => {
           answers.push(reader.deps.reads.of(...asked({ ledgerId: reader.ledgerId }), work, { pool, shares }))
         await until(() => waiting === answers.length)
       }
-      // The reads release their connections a moment later.
+      // Reads that wait for the archive return their connections after a moment. Other reads can then use the replica.
       for (const url of ['/v1/events', '/v1/records'])
         await until(async () => (await read(reader, url)).where === 'replica')
       came.resolve(new Uint8Array())
@@ -559,8 +562,8 @@ describe('reads from a replica', () => {
     }
     const answers = [0, 1].map(() => reader.deps.reads.of(...asks(), work, { shares: true }))
     await until(() => seen.length === 2)
-    // READ_CONNECTIONS_MAX reads at the same time use every connection. So one of them gets this connection once it is
-    // released.
+    // Waits until the connection of the first read is free. READ_CONNECTIONS_MAX concurrent reads use every connection,
+    // so one of them then gets this connection.
     await until(async () => {
       const reads = Array.from({ length: READ_CONNECTIONS_MAX }, () => reader.deps.reads.of(...asks(), look))
       return (await Promise.all(reads)).some(({ pid }) => pid === seen[0]!.pid)
@@ -622,8 +625,8 @@ describe('reads from a replica', () => {
   })
 
   /**
-   * Retries once. On a busy machine a read may get no connection in time, or may take too long to share its
-   * connection.
+   * Reads the address, and retries once if the read used the primary instead. On a busy machine a read may get no
+   * connection of the replica in time, or may take too long to share its connection.
    */
   async function readAgain(address: string) {
     const first = await read(app, address)

@@ -157,7 +157,10 @@ test('a database that is away fails those who wait, and is asked again', async (
   assert.equal(await callers.find(key), known)
 })
 
-/** Opens a cache whose database answers in the same slice, unless its gate is closed. */
+/**
+ * Opens a cache with a database that answers in the same slice of the event loop. While the test has closed `gate`, the
+ * database does not answer.
+ */
 function openCache() {
   const clock = { nowMs: 0 }
   const made = new Map<string, Uuid>()

@@ -7,8 +7,8 @@ const ROOT = join(import.meta.dirname, '../..')
 const PAGE = 'docs/operate/capacity.md'
 
 /**
- * Counts and queues that need no mechanism of src/load, because their key is not an owner or they follow another rule.
- * The value names a page or a reason.
+ * Counts and queues that need no mechanism of src/load: their key is not an owner, or another rule shares them. Maps
+ * the file to a page or a reason.
  */
 const OTHERS: Readonly<Record<string, string>> = {
   'src/ledgers/types/work-shares.ts': 'a share of time (docs/operate/capacity.md)',

@@ -41,7 +41,7 @@ const INITIALIZE = {
 const notarize = (id: number | string, text: string) =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"tools/call","params":{"name":"notarize","arguments":{"payload":${text}}}}\n`
 
-/** Runs `tallystick mcp` in this process. The test writes the lines of its input. */
+/** Runs `tallystick mcp` in this process. The test supplies the lines of its standard input. */
 function startMcp(args: readonly string[] = []) {
   const stdin = new PassThrough()
   const [stdout, stderr] = [capture(), capture()]

@@ -27,7 +27,7 @@ type RuleVectors = {
   }[]
   readonly notes: readonly Vector<{ readonly note: string; readonly unknown: number }>[]
   readonly cosignatures: readonly Vector<{ readonly note: string; readonly seconds: string }>[]
-  /** `names` is the type that the refusal's reason names; null if the reason names no type. */
+  /** `names` is the key type that the text of the refusal names; null if the text names no type. */
   readonly verifierKeys: readonly Vector<{ readonly text: string; readonly names: string | null }>[]
   readonly origins: readonly { readonly origin: string; readonly ok: boolean }[]
   readonly urls: readonly { readonly url: string; readonly ok: boolean }[]

@@ -39,7 +39,7 @@ const stepOf = (line: string) => verifyEntry(parseEntryLine(line), findKey, prov
  */
 const STEPS = new Map(LINES.map((line) => [line, stepOf(line)]))
 
-/** Returns if the lines are a valid ledger. Otherwise it throws ProofError. */
+/** Throws ProofError if the lines are not a valid ledger. */
 function verifyLines(lines: readonly string[], kept = [KEPT]): void {
   const verifier = new LedgerVerifier(providers, { storedCheckpoints: kept })
   for (const line of lines) verifier.append(STEPS.get(line) ?? stepOf(line))

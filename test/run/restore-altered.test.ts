@@ -25,7 +25,7 @@ type Line = Record<string, unknown>
 const witnessLine = (id: string, signature: number) =>
   `— witness.example/w ${Buffer.concat([Buffer.from(id, 'hex'), Buffer.alloc(signature, 1)]).toString('base64')}\n`
 
-/** Lines of a note that verifiers ignore. No row can store them unchanged. */
+/** Lines that verifiers ignore in a note, and that the database cannot store unchanged. */
 const LINES: readonly (readonly [about: string, lines: (own: string) => string])[] = [
   ['a cosignature twice', () => witnessLine('01020304', 72).repeat(2)],
   ['two of one key that differ', () => witnessLine('01020304', 72) + witnessLine('01020304', 73)],

@@ -17,7 +17,7 @@ type Case = (run: Run, actions: Actions) => unknown
 
 const LATE = new RangeError('late')
 
-/** The cases of the table as code. A name may have a variant after a colon. */
+/** The cases of the tables in docs/reference/outcomes.md, as code. A name may have a variant after a colon. */
 const CASES: Readonly<Record<string, Case>> = {
   returns: (run) => run(() => 'done'),
   'returns-nothing': (run) => run(() => undefined),
@@ -211,7 +211,8 @@ test('an action ends as its deed does', async (t) => {
   await t.test('in each case of the table', async () => {
     const actions = new Actions({ tallystick: client })
     for (const [name, happens] of Object.entries(CASES)) {
-      // In this case the root ends before the action below it. In all other cases the action is a root.
+      // In the case root-ends-first, the action is below a root action that ends earlier. In all other cases the action
+      // itself is a root.
       const parent =
         name === 'root-ends-first' ? actions.begin({ kind: 'agent', name: 'its root' }) : undefined
       const run: Run = (deed) => actions.run({ kind: 'tool', name, parent }, deed)

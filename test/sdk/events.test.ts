@@ -126,8 +126,7 @@ test('over restarts of the server a tail misses nothing, from the moment when it
   let server = first
   for (let restarts = 0; restarts < 3; restarts++) {
     await server.close()
-    // `tail` does not report an unavailable server. In the first round, the server is unavailable before the first
-    // event.
+    // While the server is unavailable, `tail` reports no error. In the first round this happens before the first event.
     await append()
     await sleep(restarts * 300)
     server = await startServer(testConfig(app.database.apiUrl, { TALLYSTICK_PORT: port }))

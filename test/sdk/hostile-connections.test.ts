@@ -150,8 +150,7 @@ test('a signal stops a call at every moment, with its own reason', async (t) => 
     await assert.rejects(server.client().ledger.get({ signal: AbortSignal.abort(reason) }), isReason)
     assert.equal(server.requests.length, 0)
     const before = Date.now()
-    // A call without retries fails with the same reason. The reason comes from the signal, not from the code that
-    // waits.
+    // The call must fail with the signal's reason whether or not it may be retried.
     const retriesMax = moment === 'before it is tried again' ? 1 : 0
     const call = server.client().records.notarize(PAYLOAD, { signal: stop.signal, retriesMax })
     await assert.rejects(call, isReason, moment)

@@ -161,8 +161,8 @@ test('whichever records are refused before the server, by whatever status, and w
       for (let i = 0; i < world.records; i++) {
         const isWritten = written.includes(i)
         assert.ok(isWritten || aside.has(i), `${i} is lost`)
-        // In these worlds the notarizer may take good records for bad ones. Either an outage lasts for three attempts,
-        // or the firewall refuses answers. So these worlds are not checked further.
+        // In these worlds the notarizer may set good records aside, because an outage lasts for three attempts, or
+        // because the firewall refuses answers. So the following checks do not apply.
         if (world.isLate || world.bytesMax === 110) continue
         const isBad = world.poisoned.includes(i) || world.invalid.includes(i)
         assert.equal(isWritten, !isBad, `${i} is ${isWritten ? '' : 'not '}written`)

@@ -204,8 +204,8 @@ async function startWorld(t: Parameters<typeof startAnsweringProxy>[0]) {
 }
 
 /**
- * Returns a function that writes a record like an application. It repeats the call as long as the error says so, until
- * the record is written. Returns the error of the first call.
+ * Returns a function that writes a record as an application does: the function repeats the call while the error is
+ * retryable, until the record is written. The function returns the error of the first call.
  */
 function write(proxy: AnsweringProxy, { records }: Tallystick, meant: string[]) {
   return async (mark: string, fault: AnswerFault | readonly AnswerFault[], times: number) => {

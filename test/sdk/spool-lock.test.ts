@@ -48,7 +48,7 @@ test('on a full disk the lock of a process that is gone makes room for the next 
   const lock = write('lock', JSON.stringify(GONE))
   const { open } = fsPromises
   injectFault(t, fsPromises, 'open', async (path: string, ...rest: [string, number]) => {
-    // The disk is full: it has room only for the lock that exists already.
+    // Simulates a full disk: no file can be made beside the lock as long as the lock exists.
     if (path.startsWith(`${lock}.`) && existsSync(lock)) throw diskFull()
     return open(path, ...rest)
   })

@@ -13,7 +13,7 @@ import { makePublish } from '../helpers/checkpoints.ts'
  * has disabled all triggers and constraints, but has no signing key. tamper-columns.test.ts changes columns.
  */
 
-/** The number of leaves exceeds a tile, so that each kind of tile exists. */
+/** Number of entries in a full tile. The ledger has more entries, so that each kind of tile exists. */
 const TILE_ENTRIES = 256
 
 async function fill(t: TestContext, app: TestApp): Promise<void> {

@@ -33,12 +33,12 @@ import {
 import { makeWebhook } from '../helpers/webhooks.ts'
 
 /**
- * A database owner with triggers and constraints disabled changes one value. Either the verification names the value,
- * or its column is listed here with the reason why it is no evidence. Columns come from the database's catalogue, so a
- * new column must be classified.
+ * Columns that are no evidence, each with the reason. The test changes one value at a time, as a database owner who has
+ * disabled triggers and constraints. Either the verification names the changed value, or its column is listed here.
+ * Columns come from the database's catalogue, so a new column must be classified.
  *
- * `idempotency_keys.seq` is only partly evidence. It must name an entry of that agent, and no other key may name the
- * entry. The change below breaks that rule. A change to another such entry cannot be detected: a retry would be
+ * `idempotency_keys.seq` is only partly evidence. It must name an entry of the key's agent, and no other key may name
+ * the same entry. The test's change breaks this rule. A change that obeys the rule cannot be detected: a retry would be
  * answered with another record.
  *
  * `batch_chunks.content` is evidence, with two exceptions: its metadata, and bits of the compression whose change has
@@ -99,7 +99,7 @@ const NOT_EVIDENCE: Record<string, string> = {
   'checkpoints.published_at': 'when it was published is a claim; the note holds no time',
 }
 
-/** These tables are empty here. tamper-peers.test.ts fills them in another ledger. */
+/** Tables of peers, which are empty in this test. tamper-peers.test.ts fills and changes them. */
 const OF_PEERS = [
   'peers',
   'peer_keys',
@@ -122,7 +122,7 @@ const OF_PEERS = [
 ]
 
 /**
- * These tables are verified in the other ledger, which is large enough to have tiles. Verifying the other ledger takes
+ * These tables are verified in a second ledger, which is large enough to have tiles. Verifying the second ledger takes
  * five times as long.
  */
 const OF_TALL_LEDGER = ['tree_tiles', 'tree_frontiers']
@@ -208,7 +208,7 @@ async function deleteRows(t: TestContext, app: TestApp, ledgers: Ledgers): Promi
 }
 
 async function cutTailOff(app: TestApp, kept: string): Promise<void> {
-  // Deletes everything that names the last two entries, as if they had never existed.
+  // Deletes the last two entries and all rows that name them, as if these entries had never existed.
   await app.sql(`do $$ declare
     mine uuid := '${app.ledgerId}';
     head bigint := (select size from tallystick.chain_heads where ledger_id = mine);
@@ -256,7 +256,7 @@ const EVIDENCE_TABLES = [
 ]
 
 /**
- * Fills a ledger so that every column has a value somewhere, except columns of tiles. Returns another ledger, which
+ * Fills a ledger so that every column has a value somewhere, except columns of tiles. Returns a second ledger, which
  * has tiles.
  */
 async function fill(app: GatedApp): Promise<NewLedger> {
@@ -291,7 +291,7 @@ async function fill(app: GatedApp): Promise<NewLedger> {
   const keys = `/v1/agents/${app.ledger.agent.id}/signing-keys`
   expectStatus(200, await app.send('POST', `${keys}/${signer.kid}/revoke`, { body: {} }))
   await app.notarize()
-  await app.notarize() // This entry is removed with the truncated tail.
+  await app.notarize() // `cutTailOff` removes this entry.
   await fillAudits(app)
   await replaceMasterKey(app)
   const { id: webhook } = await makeWebhook(app)

@@ -45,7 +45,7 @@ export class RestoreError extends Error {}
 const FEDERATION =
   /^(peer-(added|suspended|resumed|revoked|key-rotated)|record-shared|entry-received|step-offered|offer-refused)$/
 
-/** Content of an erased document until its erasure is restored too. */
+/** Salt and content that represent an erased document until its erasure is restored too. */
 const NOTHING = { salt: new Uint8Array(16), text: '{}' }
 
 /** Maps the seq of an entry that registers a type to the type's definition. */
@@ -220,8 +220,8 @@ function knownOf(statement: ParsedStatement): RestoredEntry['known'] {
 }
 
 /**
- * Returns the detail of an administrative entry in the form that the append of this entry used. Returns null for other
- * kinds.
+ * Returns the detail of an administrative entry, with the same members as when the entry was appended. Returns null for
+ * other kinds of entries.
  */
 function detailOf(
   statement: ParsedStatement,

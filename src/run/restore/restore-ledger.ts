@@ -48,11 +48,11 @@ export type Restore = {
   readonly keys: ArchiveKeys
   readonly masterKey: MasterKey
   /**
-   * Checkpoint notes stored outside the archive. The archive must extend each note that is not larger than the
-   * archive.
+   * Checkpoint notes stored outside the archive. If a note covers no more entries than the archive has, the archive
+   * must be consistent with the note.
    */
   readonly outsideCheckpoints: readonly string[]
-  /** Kids (hex) of envelope keys that are known from other sources. The chain must name each of them. */
+  /** Kids (hex) of envelope keys that are known from other sources. The restored chain must contain each kid. */
   readonly kids: readonly string[]
   /** True if the operator accepts the loss of entries that a stored checkpoint covers. */
   readonly acceptsLoss: boolean
@@ -67,7 +67,7 @@ export type Restore = {
 export type Restored = {
   /** Findings about the restored rows, like those of `verify --database`. */
   readonly report: VerifyReport
-  /** Number of known entries that the archive lacks. */
+  /** Number of entries that a stored checkpoint covers and that the archive lacks. */
   readonly lost: number
   /** Says which private keys of the ledger the deployment has. */
   readonly own: { readonly envelope: boolean; readonly note: boolean }
@@ -138,9 +138,9 @@ type ComparedCheckpoints = {
 }
 
 /**
- * Compares the archive's size with the stored checkpoints. Throws RestoreError if there is no archive, or if the
- * archive ends before a stored checkpoint and the operator does not accept the loss. Throws ProofError for an invalid
- * checkpoint.
+ * Compares the archive's size with the stored checkpoints. Throws RestoreError if there is no archive. Throws
+ * RestoreError too if a stored checkpoint covers more entries than the archive has, and the operator does not accept
+ * the loss. Throws ProofError for an invalid checkpoint.
  */
 async function compareCheckpoints({
   reader,
@@ -198,8 +198,8 @@ class LedgerWriter {
   }
 
   /**
-   * Returns the archive as a source for the verifier. Verified ranges are written before the next range is passed to
-   * the verifier, so that only a few ranges are in memory.
+   * Returns the archive as a source for the verifier. A verified range is written before the verifier gets the next
+   * range, so that only a few ranges are in memory.
    */
   follow(reader: ArchiveReader, ledger: string): LedgerSource {
     const source = archiveLedger(reader, this.#keys, {

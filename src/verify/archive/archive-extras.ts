@@ -8,8 +8,8 @@ import { type ArchiveSeal, sealName, tileName, tilesBetween } from './seal.ts'
 import { TileDigests } from './tile-digests.ts'
 
 /**
- * Compares the parts of an archive that an export does not have with the verified entries: definitions of types, hash
- * tiles, and erasures that seals name.
+ * Verifies what an archive has in addition to an export: definitions of types, hash tiles, and the erasures that seals
+ * name. They are compared with the verified entries.
  */
 export class ArchiveExtras {
   readonly #seals: readonly ArchiveSeal[]
@@ -55,8 +55,8 @@ export class ArchiveExtras {
   }
 
   /**
-   * Compares tiles and seals after the last entry. Throws ProofError if tiles contain other hashes, or if seals name
-   * other erasures.
+   * Compares tiles and seals with the entries after the last entry. Throws ProofError if a tile has hashes that do not
+   * match the entries, or if a seal does not name exactly the erasures of its entries.
    */
   finish(): void {
     let erasures = 0

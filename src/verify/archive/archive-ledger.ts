@@ -104,7 +104,8 @@ function bytesOf({ objects }: ArchiveSeal): number {
 
 /**
  * Maps each erased document to the seq of the erasing entry. A key of the map is the document's subject and the seq of
- * the entry that contains the document's digest. The erasures are compared after all entries are verified.
+ * the entry that contains the document's digest. The erasures come from unverified seals. They are compared with the
+ * entries after all entries are verified.
  */
 function erasuresOf(seals: readonly ArchiveSeal[]): ReadonlyMap<string, number> {
   return new Map(
@@ -121,8 +122,8 @@ async function* readRanges(
   notices: string[],
 ): AsyncGenerator<EntryRange> {
   const { objects, unexplained } = context
-  // All checkpoints are verified like an export's own checkpoints, whose signer is named by the first entry. `note` is
-  // included because it may have cosignatures that the newest seal lacks.
+  // All checkpoints of the archive are verified in the same way as an export's checkpoint: the first entry names the
+  // key that must have signed them. `note` is included because it may have cosignatures that the newest seal lacks.
   let checkpoints = [...seals.map(({ checkpoint }) => checkpoint), note]
   for (const [i, seal] of seals.entries()) {
     const sealed = { size: seal.size, named: new Map(seal.objects.map((object) => [object.name, object])) }
@@ -139,8 +140,8 @@ async function* readRanges(
 }
 
 /**
- * Throws SourceError if a document has neither a key nor an erasing entry. This does not prove a fault of the ledger,
- * because the erasing entry may come after the newest seal.
+ * Throws SourceError if a document has neither a key nor an erasing entry. The ledger may still be correct, because the
+ * erasing entry may come after the newest seal.
  */
 function refuseUnexplained([first, ...others]: readonly string[]): void {
   if (first === undefined) return
@@ -151,7 +152,10 @@ function refuseUnexplained([first, ...others]: readonly string[]): void {
   )
 }
 
-/** Checks all remaining objects, so that one run finds everything that needs repair. Then throws an error. */
+/**
+ * Throws an error for the first faulty object. Before that, checks all remaining objects, so that one run finds
+ * everything that needs repair.
+ */
 async function refuse(
   objects: ArchiveObjects,
   seals: readonly ArchiveSeal[],

@@ -85,8 +85,8 @@ function refuseItems(items: readonly JsonValue[], documents: readonly JsonValue[
 }
 
 /**
- * Throws unless a definition is an object in canonical JSON. The form matters, because an entry signs the digest of the
- * text, and a restore uses the text unchanged.
+ * Throws if a definition is not an object in canonical JSON. The spelling matters, because an entry signs the digest of
+ * the text, and a restore uses the text unchanged.
  */
 function refuseSpelling(definition: string): void {
   const value = parseJsonText(definition)

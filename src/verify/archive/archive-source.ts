@@ -32,7 +32,10 @@ export async function openArchiveSource({ location, ledger, keyFile, s3 }: Archi
   return archiveLedger(await openArchiveReader(location, ledger, s3), keys)
 }
 
-/** Opens content of all ledgers of an archive that is no longer in their database. Throws SourceError. */
+/**
+ * Opens an archive to read content that is no longer in the database. Documents can be read only of the key file's
+ * ledger. Throws SourceError.
+ */
 export async function openContentOfFile(
   location: string,
   keyFile: string,
@@ -111,7 +114,8 @@ function parseLocation(location: string, s3: S3Settings) {
 }
 
 /**
- * Returns the directory of a ledger: the directory of the named ledger, `location` itself, or the only ledger in it.
+ * Returns the directory of a ledger's archive. This is the directory of the named ledger, `location` itself, or, if
+ * `location` contains only one ledger, the directory of this ledger.
  */
 async function chooseDirectory(location: string, ledger: string | null): Promise<string> {
   if (ledger !== null) return join(location, ledger)

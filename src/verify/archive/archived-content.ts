@@ -72,8 +72,8 @@ type RunningFetch<T extends CachedObject> = {
 /**
  * Reads content that is no longer in Postgres, but in the archive.
  *
- * Each object must have the SHA-256 that Postgres stores. Each document must have its item's digest, and each envelope
- * must have its leaf.
+ * An object must have the SHA-256 that Postgres stores, a document must have its item's digest, and an envelope must
+ * have its leaf.
  *
  * Pieces and bundles are cached in the form in which the archive stores them. Documents in them are encrypted, so that
  * no erased document stays in memory. Concurrent reads of one object share one fetch.
@@ -110,8 +110,8 @@ export class ArchivedContent implements ArchiveContent {
     try {
       return await this.#use(bundle, async (found) => found.read(wanted.entries))
     } catch (error) {
-      // Postgres has no digest of a bundle, so a changed bundle is noticed only here. The bundle is removed from the
-      // cache, so that it is fetched again after a repair.
+      // A changed bundle is noticed only here, because Postgres has no digest of a bundle. The bundle is removed from
+      // the cache, so that it is fetched again after a repair.
       if (error instanceof ArchiveFault) this.#forget(bundle.name)
       throw error
     }
@@ -197,8 +197,8 @@ export class ArchivedContent implements ArchiveContent {
   }
 
   /**
-   * Records a failure. If only one object fails, other objects may still be readable. Further fetches would probably
-   * fail too after failures of two objects, or if the store reports that it is unavailable. Then all fetches pause.
+   * Records a failure. After a failure of only one object, other objects may still be readable. After failures of two
+   * objects, or if the whole store is unavailable, further fetches would probably fail too, so all fetches pause.
    */
   #fail(name: string, isAway: boolean): void {
     if (isAway || (this.#failing !== null && this.#failing !== name))
@@ -278,7 +278,8 @@ async function getObject(
     if (sha256 !== null && sha256Hex(found) !== sha256) throw anotherOne(name)
     return found
   }
-  // If the checkpoint is missing too, the volume is not mounted or the prefix is wrong. The object is then not lost.
+  // If the object `checkpoint` is missing too, the volume is not mounted or the prefix is wrong. The requested object
+  // is then not lost.
   if ((await read(CHECKPOINT_OBJECT, ARCHIVE_CHECKPOINT_BYTES_MAX)) === null)
     throw archiveUnavailable(
       `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: check that TALLYSTICK_ARCHIVE is the right place, and mounted`,

@@ -18,8 +18,8 @@ export function directoryStore(directory: string): ArchiveStore {
 }
 
 /**
- * Reads a regular file. Throws for symbolic links below the directory, because otherwise the maker of an archive could
- * make its reader open other files.
+ * Reads a regular file. Throws for a symbolic link below the directory. Otherwise whoever makes an archive could make a
+ * reader open files outside of it.
  */
 async function readObject(directory: string, name: string, bytesMax: number): Promise<Buffer | null> {
   const root = await realpath(directory).catch(onlyIf(['ENOENT'], null))

@@ -44,7 +44,8 @@ export function openDocument(sealed: Uint8Array, key: Uint8Array): Buffer | null
 
 /**
  * Returns the start of each of `count` sealed documents, after the bytes with the document's length. Throws ProofError
- * `archive_object` unless the bytes are exactly these documents. Each must be empty or long enough for a ciphertext.
+ * `archive_object` if the bytes are more or less than these documents, or if a document is too short for a ciphertext
+ * and not empty.
  */
 export function documentStarts(bytes: Buffer, count: number): number[] {
   const starts: number[] = []
@@ -78,8 +79,8 @@ const PLAIN: Fields = {
 const PLAIN_DEPTH_MAX = LINE_DEPTH_MAX - 2
 
 /**
- * Returns a decrypted document as text for a line of an export. Throws ProofError unless the whole text is one object
- * with a document's members. Otherwise the text could add further documents to the line.
+ * Returns a decrypted document as text for a line of an export. Throws ProofError if the text is not exactly one object
+ * with the members of a document, because other text could add further documents to the line.
  */
 export function plainText(opened: Buffer): string {
   const text = utf8Decode(opened)

@@ -37,8 +37,8 @@ export const ARCHIVE_SOCKETS_MAX = 16
 
 // Content that is no longer in Postgres (archived-content.ts)
 /**
- * Maximum number of bytes that are read of the object `checkpoint`. The checkpoint's note has a smaller limit with an
- * error code of its own. The lengths of other objects are known from Postgres.
+ * Maximum number of bytes that are read of the object `checkpoint`. Other objects do not need this limit, because
+ * Postgres stores their lengths. The parser of the note has a smaller limit and an error code of its own.
  */
 export const ARCHIVE_CHECKPOINT_BYTES_MAX = 1024 * 1024
 /**
@@ -57,18 +57,18 @@ export const ARCHIVE_PIECES_AT_ONCE = 4
  */
 export const ARCHIVE_PIECES_OF_LEDGER_AT_ONCE = 3
 /**
- * Maximum number of fetches that wait for a slot. Further reads are refused, unless their ledger has less than an
- * equal share of the fetches.
+ * Maximum number of fetches that wait for a slot. A further read is refused, unless its ledger has less than an equal
+ * share of the fetches.
  */
 export const ARCHIVE_PIECES_WAITING_MAX = 64
 /**
- * Maximum time in ms that a read waits for a slot, and that it then waits for its piece or bundle. If the read ends
- * earlier than the fetch, the fetch continues for later reads.
+ * Maximum time in ms that a read waits for a slot, and maximum time in ms that the read then waits for its piece or
+ * bundle. If the fetch takes longer than the read, the fetch continues for later reads.
  */
 export const ARCHIVE_PIECE_MS_MAX = 5_000
 /**
- * Number of times ARCHIVE_PIECE_MS_MAX after which a fetch ends. By then all reads that waited from the start of the
- * fetch have ended.
+ * Maximum time of a fetch, as a multiple of ARCHIVE_PIECE_MS_MAX. It is 2, so that a fetch ends only after all reads
+ * that started together with it have stopped waiting.
  */
 export const ARCHIVE_FETCH_WAITS_MAX = 2
 /**

@@ -31,8 +31,8 @@ export type PieceContext = {
 export type SealedObjects = { readonly size: number; readonly named: ReadonlyMap<string, ArchiveObject> }
 
 /**
- * Returns the lines of an export for a piece's entries. Returns null if an object is missing or faulty. `objects` then
- * has a fault for this object.
+ * Returns the lines of an export for a piece's entries. If an object is missing or faulty, returns null and adds a
+ * fault to `context.objects`.
  */
 export async function exportLines(
   seal: SealedObjects,
@@ -81,7 +81,8 @@ async function readEnvelopes(
 }
 
 /**
- * Splits a bundle. Throws ProofError unless the bundle begins with the previous bundle of the same tile.
+ * Splits a bundle. Throws ProofError if the previous bundle belongs to the same tile and this bundle does not begin
+ * with it.
  *
  * A tile may have several bundles of growing width. Its first entries were verified from a narrower bundle, but readers
  * of tiles get only the widest bundle. Without this check, the widest bundle could begin with other entries.

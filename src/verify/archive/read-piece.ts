@@ -18,14 +18,15 @@ export type PieceBytes = {
 
 export type PieceContent = {
   readonly lines: readonly ArchiveLine[]
-  /** Sealed documents that the lines name, in the order of the lines; null if the piece has no documents. */
+  /** Sealed documents, in the order in which the lines name them; null if the piece has no documents. */
   readonly documents: readonly Buffer[] | null
 }
 
 /**
  * Parses a piece and checks it against docs/formats/archive.md. Throws ProofError.
  *
- * The verifier uses this function. The worker uses it too, before it names its written objects in a seal.
+ * The verifier uses this function. The worker also uses it on objects that it has written, before it names them in a
+ * seal.
  */
 export async function readPiece({ from, end, lines, documents }: PieceBytes): Promise<PieceContent> {
   const slice = new Slice()

@@ -125,8 +125,8 @@ export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
 }
 
 /**
- * Throws unless the objects are exactly those of the seal's entries, without duplicates. Computes at most as many names
- * as the seal lists, so that a false size cannot cause much work.
+ * Throws if the seal lists other objects than its entries need, or lists an object twice. Computes at most as many
+ * names as the seal lists, so that a false size cannot cause much work.
  */
 function refuseNames({ from, size, pieces, objects }: ArchiveSeal): void {
   const named = new Map(objects.map(({ name, sha256 }) => [name, sha256]))

@@ -11,10 +11,7 @@ export type S3Settings = {
   readonly region: string | null
   /** True if a bucket's address is `endpoint/bucket` instead of `bucket.endpoint`. */
   readonly pathStyle: boolean
-  /**
-   * Number of days for which each object is locked, and the mode; null if no lock is requested, so that the bucket's
-   * default applies.
-   */
+  /** Number of days for which each object is locked, and the mode of the lock; null if the bucket's default applies. */
   readonly lock: { readonly days: number; readonly mode: 'GOVERNANCE' | 'COMPLIANCE' } | null
 }
 

@@ -9,7 +9,7 @@ export type ArchiveReader = {
   get(name: string, bytesMax: number, signal?: AbortSignal): Promise<Buffer | null>
 }
 
-/** Reads and writes an archive's objects. An object that `put` has written MUST NOT change any more. */
+/** Reads and writes an archive's objects. An object that was written by `put` MUST never change. */
 export type ArchiveStore = ArchiveReader & {
   /**
    * Writes an object and returns when it is durable. Returns `exists` and changes nothing if an object of this name
@@ -20,7 +20,7 @@ export type ArchiveStore = ArchiveReader & {
   replace(name: string, bytes: Uint8Array): Promise<void>
 }
 
-/** Thrown if the store failed. The object's content may still be correct. */
+/** Thrown if the store could not answer. This says nothing about the object's content, which may be correct. */
 export class ArchiveStoreError extends Error {
   /** True if the store failed as a whole and not only for this object: the store is unreachable or answered 5xx. */
   readonly isAway: boolean

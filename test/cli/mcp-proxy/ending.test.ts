@@ -8,7 +8,7 @@ import { CLI } from '../../helpers/run-cli.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { until } from '../../helpers/wait.ts'
 
-/** Server that writes its pid and ignores the end of its input and SIGTERM. */
+/** Source of a server that writes its pid, and does not exit when its input ends or when it gets SIGTERM. */
 const SERVER = `import { writeFileSync } from 'node:fs'
 process.on('SIGTERM', () => {})
 process.stdin.resume()

@@ -184,7 +184,7 @@ test('a request waits only for earlier notifications and answers of the client',
     `/${INITIALIZED.method}`,
   ])
   assert.ok(of('/notifications/progress') < of('tools/list'))
-  // The answer to the first call comes last, because no other call waits for it.
+  // The server delays the answer to call 1 until it has answered call 3. The other calls do not wait for call 1.
   assert.deepEqual(
     got.map(({ id }) => id),
     ['init', 2, 3, 1],
@@ -202,7 +202,7 @@ test('an answer is read to its end, also over several streams', async (t) => {
     const last = request.headers['last-event-id'] as string
     asked.push(last)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    // The first stream ends in the middle of an event, the second one before any event.
+    // The first stream ends in the middle of an event. The second stream ends before any event.
     if (asked.length === 1)
       return response.end(
         'id: e2\ndata: {"jsonrpc":"2.0","method":"notifications/progress"}\n\nid: e3\ndata: {"js',

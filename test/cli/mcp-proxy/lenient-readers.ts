@@ -23,7 +23,7 @@ type Reader = {
   readonly wins: 'first' | 'last'
   /** True if a message may be encoded as a JSON string. */
   readonly unwraps: boolean
-  /** True if members of `__proto__` count too, as with JavaScript's Object.assign. */
+  /** True if the server also reads members of `__proto__`, as after Object.assign in JavaScript. */
   readonly proto?: boolean
 }
 
@@ -73,9 +73,9 @@ export const READERS: Readonly<Record<string, Reader>> = {
     ...plainly,
     cut: (line) => line.split(/[\p{Cc}\u2028\u2029]/u),
   },
-  // These readers do not parse texts inside a message. No known server both parses such texts and cuts messages at the
-  // end of a buffer. A rule against such a server would refuse each call whose text mentions another call, for example
-  // a call that writes this file.
+  // Readers that parse what a buffer of fixed size contains. They do not parse a message inside a string. No known
+  // server does both. To be safe against such a server, the proxy would have to refuse every call whose text mentions
+  // another call, for example a call that writes this file.
   'buffers of 64 bytes': { ...plainly, cut: everyBytes(64), unwraps: false },
   'buffers of 128 bytes, trailing text': {
     ...plainly,
@@ -104,8 +104,8 @@ function callsIn(node: Node, reader: Reader): ReadCall[] {
   if (method === undefined || !('scalar' in method) || typeof method.scalar !== 'string') return []
   if (reader.methods(method.scalar) !== reader.methods('tools/call')) return []
   const params = member(node, 'params', reader)
-  // The params are either a list, as JSON-RPC allows, or members of an object. Without params, the members of the
-  // message itself are used.
+  // The params are a list, as JSON-RPC allows, or an object. If there are no params, the message itself has the
+  // members.
   if (params !== undefined && 'items' in params) return [called(params.items[0], params.items[1])]
   const from = params !== undefined && 'members' in params ? params : node
   return [called(member(from, 'name', reader), member(from, 'arguments', reader))]

@@ -20,7 +20,7 @@ const answer = (result: unknown) => ({ id: 7, result })
 const TASK = { taskId: 't1', status: 'working', createdAt: '2026-11-29T00:00:00Z', ttl: 60_000 }
 const text = (text: string, more: object = {}) => ({ content: [{ type: 'text', text }], ...more })
 
-/** Returns the outcomes of calls after these messages have passed in order. */
+/** Passes the messages of `turns` in order. Returns the outcomes of the calls among them. */
 async function outcomesOf(
   t: TestContext,
   turns: readonly Turn[],

@@ -5,8 +5,8 @@ import { McpProxy } from '../../../cli/mcp-proxy/proxy.ts'
 import type { Downstream, UpstreamEnd } from '../../../cli/mcp-proxy/upstream.ts'
 
 /**
- * Opens a proxy between a client and a server that the test plays. `isRecorded`: true if the ledger has the records;
- * null if calls do not wait for the ledger.
+ * Opens a proxy whose client and server are played by the test. `isRecorded`: what the ledger answers when a call waits
+ * for its record; null if calls do not wait for the ledger.
  */
 export function openProxy(calls: Calls, isRecorded: boolean | null) {
   const stdin = new PassThrough()

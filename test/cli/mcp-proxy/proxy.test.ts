@@ -176,8 +176,8 @@ test('--fail-closed forwards a call when the ledger has it, and otherwise answer
     const args = ['--fail-closed', '--timeout', `${seconds}`, '--spool', spool, ...COMMAND]
     return connect(t, args, env)
   }
-  // Two timeouts make the test independent of the machine's speed: the maximum if records can be written, and one
-  // second if they cannot.
+  // Two timeouts make the test independent of the machine's speed. A call that can be recorded has the maximum timeout.
+  // A call that cannot be recorded has a timeout of one second.
   const { client: patient } = await open(FAIL_CLOSED_SECONDS_MAX)
   const { client } = await open(1)
   await patient.callTool({ name: 'echo', arguments: { text: 'x' } })

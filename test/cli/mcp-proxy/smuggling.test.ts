@@ -17,7 +17,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 type Recorded = { readonly name: string; readonly argumentsDigest?: { readonly sha256: string } }
 
-/** Opens a proxy with its own outbox. Its ledger records everything at once. */
+/** Opens a proxy with its own outbox. The test's ledger records every call at once. */
 function openProxy(t: TestContext, held = true) {
   const { directory } = temporaryFiles(t)
   const open = new OpenCalls(directory)
@@ -61,7 +61,7 @@ const PING = '"jsonrpc":"2.0","id":6,"method":"ping"'
 const SHOWN = '"jsonrpc":"2.0","id":6,"method":"tools/call"'
 const ECHO = '"name":"echo","arguments":{"a":1}'
 
-/** Lines in which some server could find a call of `delete`. */
+/** Lines in which some lenient server could find a hidden call, for example of the tool `delete`. */
 const HIDDEN: Readonly<Record<string, string | Buffer>> = {
   'Method alone': `{"jsonrpc":"2.0","id":6,"Method":"tools/call",${PARAMS}}`,
   'METHOD beside a method': `{${PING},"METHOD":"tools/call",${PARAMS}}`,
@@ -265,7 +265,7 @@ const MUTATIONS: readonly Mutation[] = [
     nth([`[${line}]`, `[[${line}]]`, `[${line},${other}]`, JSON.stringify(line), `\ufeff${line}`], n),
   (line, n, other) => line + nth([' #', other, ',', '\0', ` ${other}`, '}'], n),
   (line) => line.replaceAll('"', "'"),
-  // This mutation adds spaces, so that a buffer of 128 bytes ends just before an inner message.
+  // Inserts spaces, so that a reader with a buffer of 128 bytes begins a new buffer exactly at an inner message.
   (line) =>
     line.replace(/(?<=.)\{"jsonrpc"/, (found, at: number) => ' '.repeat(127 - ((at + 127) % 128)) + found),
   (line, n) =>
@@ -300,8 +300,9 @@ const lines = fc
   .map(([base, mutations]) => mutations.reduce((line, [mutate, n, other]) => mutate(line, n, other), base))
 
 /**
- * A call whose arguments mention another call in a string. The call is allowed even if a buffer would end before the
- * mentioned call.
+ * A call with a string that contains the text of another call. The proxy must pass this call. Only a server that begins
+ * a new message at the end of a buffer, and also parses strings as messages, could read the inner call. No such server
+ * is known (lenient-readers.ts).
  */
 const MENTIONED = `{${SHOWN},"params":{${ECHO},"_meta":{"progressToken":7},"jsonrpc":${JSON.stringify(CALL)}}}`
 

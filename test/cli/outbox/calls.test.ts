@@ -29,7 +29,7 @@ test('a process that others took for dead records its further calls', (t) => {
   t.after(() => calls.close())
   calls.begin('a', item('none'))
   const [own] = readdirSync(join(directory, 'calls')) as [string]
-  // The call belongs to a process in another container. That process has not updated its file for a long time.
+  // Simulates a call of a process in another container. That process has not updated its file for a long time.
   const holder = join(directory, 'calls', own, 'holder')
   writeFileSync(holder, JSON.stringify({ ...JSON.parse(readFileSync(holder, 'utf8')), place: 'elsewhere' }))
   utimesSync(holder, 0, 0)
@@ -66,10 +66,11 @@ test('a handle that comes again is recorded when the ledger has another record w
   write('handles.ndjson', line('h', 'a') + line('i', 'b'))
   const before = newestRecorded(directory, 'h')
   assert.equal(before, `rec_${'a'.repeat(26)}`)
-  // After a crash, `h` was sent again and answered with the same ids.
+  // Simulates that after a crash the record with the handle `h` was sent again, and that the server returned the same
+  // id.
   write('handles.ndjson', line('h', 'a') + line('i', 'b') + line('h', 'a'))
   assert.equal(await recorded(before), false)
-  // The file was rewritten with the newest id of each handle. It ends with half a line.
+  // Simulates that the file was rewritten with the newest id of each handle, and that a crash cut the last line.
   write('handles.ndjson', `${line('i', 'b')}${line('h', 'c')}["h","rec_`)
   assert.equal(await recorded(before), true)
   write('handles.ndjson', line('i', 'b'))

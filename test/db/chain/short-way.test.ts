@@ -145,7 +145,7 @@ function describe(one: Item, subjects: readonly TestEntry['subjectId'][]): (ledg
   }
 }
 
-/** Returns the outcomes and seqs. If the call violates a constraint, returns the constraint. */
+/** Returns the outcomes and seqs. If the call violates a constraint, returns the constraint's name instead. */
 async function answersOf(api: pg.Client, entries: readonly TestEntry[]) {
   try {
     return (await appendEntries(api, entries)).map(({ outcome, seq }) => ({ outcome, seq }))
@@ -154,7 +154,7 @@ async function answersOf(api: pg.Client, entries: readonly TestEntry[]) {
   }
 }
 
-/** Returns an entry that only the worker's login may append. The API's login is refused. */
+/** Returns an entry that only the worker's login may append. This test uses the API's login, which is refused. */
 function nobodyTakes(ledger: TestLedger): TestEntry {
   return adminEntry(ledger, 'server-key-rotated', randomId(), {})
 }

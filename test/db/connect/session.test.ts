@@ -114,8 +114,8 @@ test('sessions set for themselves what the database would have them be, whatever
   })
   for (const [name, [, ours]] of Object.entries(SETTINGS))
     assert.equal((await client.query(`select current_setting($1) as v`, [name])).rows[0].v, ours, name)
-  // A value that the session itself has set survives a reload. A value from the default of a database or login does
-  // not.
+  // A reload of the configuration changes only values that come from the default of a database or login. So our session
+  // must have set each value itself.
   const { rows } = await client.query<{ name: string }>(
     `select name from pg_settings where name = any($1) and source <> 'session'`,
     [Object.keys(SETTINGS)],
@@ -195,7 +195,7 @@ test('what the owner makes depends on no setting of the database', async (t) => 
     check_function_bodies: 'off',
     search_path: 'nowhere',
   }
-  // The superuser's own session uses our code and must survive these settings.
+  // The superuser's session uses our code too, so it must also work with these settings.
   await withClient(superuserUrl, async (client) => {
     for (const [setting, value] of Object.entries(theirs))
       await client.query(`alter database ${name} set ${setting} = ${pg.escapeLiteral(value)}`)

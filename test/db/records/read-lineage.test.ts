@@ -24,7 +24,7 @@ import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.t
 
 const ROUNDS = 40
 const PAGE_BYTES = 4 * 1024 * 1024
-/** Size of the evidence, values and envelopes of one round, in bytes. The 33rd round does not fit into a page. */
+/** Size in bytes of one round's evidence, compared values and envelopes. A page has space for 32 rounds. */
 const ROUND_BYTES = 2 * 65_000
 const ROUND_KINDS = ['completion-submitted', 'completion-verified', 'revision-requested'] as const
 
@@ -77,7 +77,8 @@ test('ancestors are found through records of their own, and through several batc
   assert.deepEqual(await ancestorsOf(pool, ledger, last), above)
   for (const [i, id] of [last, ...above].entries())
     assert.equal(await depthOf(pool, ledger, id), above.length + 1 - i)
-  // The records of the short batch are in one chunk. The records of the long batch are in three chunks.
+  // Four chunks must be read: one of the short batch and three of the long batch. So with a limit of three chunks, the
+  // depth is unknown.
   assert.equal(await depthOf(pool, ledger, last, 3), 'unknown')
   assert.equal(await depthOf(pool, ledger, last, 4), above.length + 1)
   for (const nowhere of [randomId(), firstRecordId(randomId()), recordIdAt(long[0]!, 130)])
@@ -134,8 +135,9 @@ async function openLineage(t: TestContext) {
       return recordId
     },
     /**
-     * Appends a batch of 130 records. Each record at `places` is a child of the record before it in `places`. The first
-     * is a child of `parentId`. Returns their ids, the lowest descendant first.
+     * Appends a batch of 130 records. The records at `places` form one line of descent: the first is a child of
+     * `parentId`, each later one is a child of the previous one. Returns the ids of this line, the lowest descendant
+     * first.
      */
     async appendBatch(parentId: Uuid, places: readonly number[]): Promise<Uuid[]> {
       const first = firstRecordId(randomId())

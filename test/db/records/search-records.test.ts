@@ -68,7 +68,7 @@ type Properties = Pick<
   RecordRow,
   'type' | 'onBehalfOf' | 'occurredAtMs' | 'traceparent' | 'parentId' | 'references'
 >
-/** A record as it was appended. `gated`: its current state. */
+/** A record with its members when it was appended. `gated`: its current state; null if the record is not gated. */
 type Known = Properties & {
   readonly recordId: Uuid
   readonly actorId: Uuid
@@ -119,7 +119,7 @@ test('pages give every record that matches once, in order, while others are appe
       const found = all.filter((id) => !moved.has(id))
       const first = stood(before)
       assert.deepEqual(found.slice(0, first.length), first, 'what was there when it began')
-      // In ascending order, records that were appended later may follow at the end of the results.
+      // With ascending order, the last pages may contain records that were appended after the search began.
       const later = stood(matching(known, search)).slice(first.length)
       const rest = found.slice(first.length)
       assert.deepEqual(rest, search.order === 'asc' ? later.slice(0, rest.length) : [])
@@ -193,7 +193,7 @@ async function readAll(
   }
 }
 
-/** The ranges begin and end at or near the times of records. */
+/** Generates searches. The ranges of times in them begin and end at or near the times of records. */
 function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
   const range = (timeOf: (record: Known) => number | null) => {
     const time = fc.option(

@@ -69,8 +69,8 @@ async function checkMigrated(t: TestContext, ownerUrl: string): Promise<void> {
 test('several processes may migrate one database at once: one does, the others find it done', async (t) => {
   const { ownerUrl } = await createEmptyDatabase(t)
   await prepareLogins(t)
-  // The URLs have no passwords. With passwords, both runs would set the same password, and one run would wait for the
-  // other by accident.
+  // The URLs have no passwords. Otherwise the runs would set passwords and wait for each other's changes of the roles,
+  // and the test could pass without a lock of `migrate`.
   const [apiUrl, workerUrl] = (['api', 'worker'] as const).map((login) => {
     const url = new URL(withLogin(ownerUrl, login))
     url.password = ''

@@ -44,7 +44,10 @@ async function deploy(database: string, dataDir = temporaryDir(), extra: object 
     return logins
   }
   const logins = await start()
-  /** The function uses new connections, because old connections could still work after a fault. */
+  /**
+   * Asserts that the deployment works. It opens new connections, because old connections could still work after a
+   * fault.
+   */
   const works = async () => {
     const ledger = await withClient(testDatabase(logins.apiUrl), async (client) => {
       await checkLogin(client, 'server')
@@ -92,7 +95,7 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
   assert.deepEqual(await theirs(), before)
   const b = await deploy('b')
   for (const work of [a.works, b.works, other]) await work()
-  // A new start of one deployment must not change what the other deployment needs for new connections.
+  // When one deployment starts again, it must not change what the other deployment needs for new connections.
   for (const { start } of [a, b, a]) {
     await start()
     for (const work of [a.works, b.works, other]) await work()
@@ -278,7 +281,7 @@ test('a schema of another login is refused, also where it looks as if migrate ha
       /belongs to other, and migrate runs as tallystick_owner: nothing was changed. If it was restored/,
     )
   }
-  // A member of the owner's role may migrate.
+  // A login that is a member of the schemas' owner role may migrate too.
   await sql('drop schema tallystick cascade', 'likeness')
   await (await deploy('likeness')).works()
   await sql(

@@ -74,8 +74,8 @@ test('what is erased cannot be read in the archive any more, and its neighbours 
       [true, false, true],
     ],
   )
-  // The key file `before` was made before the erasure. A reader that follows the rules ignores the key of the erased
-  // document.
+  // The key file `before` was made before the erasure, so it has the key of the erased document. A correct reader
+  // ignores this key.
   assert.equal((await archiver.verify(before)).failure, null)
 })
 

@@ -49,7 +49,7 @@ test('a bundle that is changed or missing is found, nothing of it is shown, and 
   expectStatus(200, await proof())
 })
 
-/** Returns a request for the envelopes of the first bundle that are no longer in Postgres. */
+/** Returns a request for envelopes of the first bundle: those that are no longer in Postgres. */
 async function wantedOf(app: TestApp, width: number): Promise<EnvelopesInArchive> {
   const entries = await app.sql<{ seq: number; leaf: Buffer }>(
     'select seq::int, leaf from tallystick.entries where envelope is null order by seq',

@@ -49,8 +49,8 @@ async function foundByFollower(audit: Attacked): Promise<string> {
 }
 
 /**
- * Appends a copy of the newest entry that `of` selects, with its document and a matching chain. `columns`: values that
- * replace those of the copied entry. Returns the copy's seq.
+ * Copies the newest entry that `of` selects to the end of the chain, with its document. `columns`: values that replace
+ * those of the copied entry. Returns the copy's seq.
  */
 async function appendAgain(audit: Attacked, of: string, columns: Record<string, string>): Promise<number> {
   const changes = Object.entries(columns).map(([name, value]) => `, '${name}', ${value}`)
@@ -73,7 +73,8 @@ async function appendAgain(audit: Attacked, of: string, columns: Record<string, 
 }
 
 /**
- * Makes a record that was verified with `pass`, sent back and delivered again. The follower has verified these entries.
+ * Makes a record whose first completion was verified with `pass` and sent back, and whose second completion was
+ * delivered. The follower has verified all entries so far.
  */
 async function deliverTwice(audit: Attacked): Promise<string> {
   const { id } = await audit.app.reach('VERIFIED')
@@ -311,8 +312,8 @@ test('rows of a ledger without a chain are found by an audit', async (t) => {
 })
 
 /**
- * Makes a step like an attacker with the API's login who names another party. With the stolen envelope key, the
- * attacker can sign anything.
+ * Makes a step in which an agent names another agent as its party. An attacker with the API's login and the stolen
+ * envelope key can make such a step.
  */
 async function stepOfStranger(
   { app }: Attacked,
@@ -396,7 +397,7 @@ test('a performer that overturns its own rejection in another’s name is found 
   const other = parseId('agt', audit.app.agents.stranger.id)
   const [refused] = await appendAsApi(audit.app, [{ ...entry, partyId: other }])
   assert.equal(refused!.outcome, 'refused_party')
-  // The database accepts any actor from a login that may append. Only the signed statement shows the real actor.
+  // The database accepts any actor from the API's login. Only the signed statement shows the real actor.
   const [answer] = await appendAsApi(audit.app, [{ ...entry, partyId: other, actorId: other }])
   assert.equal(answer!.outcome, 'appended')
   const expected = new RegExp(`^${answer!.seq} columns_contradict_entries entries.actor_id`)

@@ -27,7 +27,9 @@ import { listStoredChunks, type StoredChunk, writeContent } from '../../helpers/
 import { makeItem, randomId, sha256 } from '../../helpers/test-ledger.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* Records of a batch are stored in chunks. The worker rewrites a chunk without the erased payload. */
+/*
+ * Tests erasures of records of a batch, which are stored in chunks. To erase a payload, the worker rewrites its chunk.
+ */
 
 const WAITS = `select from pg_stat_activity
   where datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'`
@@ -269,7 +271,8 @@ test('a list that is read while records are erased shows none of them, or all as
       [ids[2], { i: 2 }],
     ],
   )
-  // The erasure happens between reading the chunks and reading the entries that erased some of their records.
+  // The erasure happens after the search has read the chunks, and before the search reads which entries erased their
+  // records.
   beforeQuery(app, 'find_erasures_of_batches', () => eraseAway(ids[1]!))
   const all = (await app.send('GET', '/v1/records?order=asc')).json()
   const shown = all.data.map(({ payload, metadata, erasure }: Shown) => [
@@ -337,7 +340,7 @@ test('the worker’s login takes nothing away but from the chunk of the record t
   assert.deepEqual([await listStoredChunks(app), (await app.sql(PENDING)).length], [chunks, 1])
   assert.equal(await call(rewritten(1)), 1)
 
-  // The trigger refuses this for the owner too.
+  // The trigger refuses a wrong change of a chunk even for the owner.
   const again = await order(app, [ids[0]!])
   const update = (chunk: number) =>
     app.sql(

@@ -246,7 +246,8 @@ test('entries of a page are signed a portion at a time, with the time of their p
     sweeper.observed.reduce((sum, documents) => sum + documents),
     count,
   )
-  // One page is committed while the next page is signed. The clock is read once for each page.
+  // At most two pages were signed, because the next page is signed while one is committed. The clock is read once for
+  // each page.
   assert.ok(signedBeforeFirst.length <= 2 * RETENTION_ENTRIES_PER_CALL + 2, `${signedBeforeFirst.length}`)
   await unage(app)
   await assertVerifies(app)

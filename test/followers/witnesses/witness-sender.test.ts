@@ -84,7 +84,8 @@ test('each new checkpoint is cosigned, and the cosignatures stand behind the not
   }
   assert.equal(seen.filter((each) => each.endsWith(' cosigned')).length, 6)
 
-  // The newest checkpoint has no cosignature yet. A reader gets the newest checkpoint that has enough cosignatures.
+  // The newest checkpoint has no cosignature yet. With `?cosignatures=2`, a reader gets the newest checkpoint that has
+  // at least two.
   const cosigned = await latest('?cosignatures=2')
   assert.equal(count(cosigned), 2)
   assert.equal((await app.send('GET', '/v1/checkpoints/latest?cosignatures=3')).statusCode, 409)
@@ -181,7 +182,7 @@ test('nothing but a cosignature of just this checkpoint is stored, whatever a wi
     later(1)
   }
   assert.deepEqual(await app.sql('select from tallystick.cosignatures'), [])
-  // Answers with a timestamp in nanoseconds. A witness can choose any timestamp.
+  // Returns an answer whose timestamp is in nanoseconds instead of seconds. A witness can choose any timestamp.
   const silly = (body: string) => good(body, 1_700_000_000_000_000_000n)
   const lane = laneOf({ key, url: await startImpostor(t, answering(200, silly)) })
   lane.add(ledgerId)

@@ -247,7 +247,7 @@ export function label(random: Random): Item {
 }
 
 /**
- * Changes one item in place. Usually sorts maps again afterwards. Then the check of the order passes, and the change
+ * Changes one item in place. Usually sorts all maps afterwards, so that the check of their order passes and the change
  * reaches the later checks.
  */
 export function changeItem(root: Item, random: Random): string {
@@ -294,7 +294,7 @@ function changePlace({ item, parent, index }: Place, random: Random): string {
   }
   if (item.body) return changeBody(item, random)
   if (item.major < 2 && random() < 0.2) {
-    // These values equal 1 or 0 in some languages.
+    // Replaces an integer by a value that equals 1 or 0 in some languages.
     Object.assign(
       item,
       copyItem(pick(random, [TRUE, FALSE, float(2, 0x3c00n), float(2, 0n), float(2, 0x8000n)])),
@@ -343,7 +343,8 @@ function changeMap(item: Item, random: Random): string {
   if (kind < 0.4 || items.length < 2) {
     const [key, value] = [label(random), random() < 0.5 ? strange(random) : array(bytes(new Uint8Array(3)))]
     items.push(key, value)
-    // Duplicates a label. JavaScript and Python compare labels of some types differently than bytes.
+    // Adds the same label twice. Labels that differ as bytes may be equal in JavaScript or Python, and the other way
+    // round.
     if (random() < 0.2) items.push(copyItem(key), strange(random))
     return 'adds a label'
   }

@@ -61,7 +61,7 @@ export function setAt(tree: Tree, path: readonly (string | number)[], value: unk
   else at.members.push({ name, value: treeOf(value) })
 }
 
-/** Maps a name to the values that inputs have under this name, so that changes are usually plausible. */
+/** Maps a member's name to values that inputs have under this name, so that most changes insert plausible values. */
 export type Pool = ReadonlyMap<string, readonly Tree[]>
 
 export function poolOf(trees: readonly Tree[]): Pool {

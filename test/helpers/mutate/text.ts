@@ -17,7 +17,7 @@ const POINTS = [
   ...[0xfffe, 0xffff, 0x10000, 0x1f600, 0x1fffe, 0xe0001, 0xe0100, 0xf0000, 0x10ffff],
 ] as const
 
-/** Limits of texts, lists and files, in any unit. The tests use lengths at each limit, and one above or below it. */
+/** Limits of texts, lists and files, in any unit. The tests use each limit, one less, and one more. */
 const LENGTHS = [
   ...[1, 4, 8, 16, 32, 36, 41, 48, 53, 54, 63, 64, 100, 127, 128, 200, 255, 256, 300, 500, 512, 1_000, 1_024],
   ...[1_500, 2_000, 2_048, 4_096, 8_192, 16_384, 32_768],

@@ -35,7 +35,7 @@ function nested(depth: number, wrap: (inner: JsonValue) => JsonValue, core: Json
   return value
 }
 
-/** Makes definitions, each of which refers to the next one `fan` times. */
+/** Makes `levels` nested definitions. Each of them contains `fan` references to the next one. */
 function tower(levels: number, keyword: string, fan = 2, end: JsonValue = { type: 'integer' }): JsonObject {
   return named(levels, (i) =>
     i === levels - 1 ? end : { [keyword]: times(fan, () => ({ $ref: `#/$defs/n${i + 1}` })) },

@@ -12,8 +12,8 @@ export type NameServer = {
 }
 
 /**
- * Starts a name server on this machine. `answer` returns the addresses of a name. An empty list is answered with
- * NXDOMAIN. If it returns null, no answer is sent.
+ * Starts a name server on this machine. `answer` returns the addresses of a name. For an empty list, the server answers
+ * NXDOMAIN. For null, the server sends no answer.
  */
 export async function startNameServer(
   t: TestContext,

@@ -38,7 +38,7 @@ export async function startHttpPeer(
   onRequest: RequestListener,
   host = '127.0.0.1',
 ): Promise<Peer> {
-  // The server announces no keep-alive time, so the connector's own applies.
+  // The server announces no keep-alive time, so that the connector's own time applies.
   return await listen(t, createHttpServer({ keepAliveTimeout: 0 }, onRequest), host)
 }
 

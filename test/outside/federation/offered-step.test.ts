@@ -31,8 +31,8 @@ import { digestOf, sha256 } from '../../helpers/open-envelope.ts'
 import { addPeer, type TestPeer } from '../../helpers/test-peers.ts'
 
 /*
- * Tests the home's side of a step that a remote performer offers, from the verified offer to the entry. The signatures
- * are verified before the tested code. So peerings are only rows here, and received envelopes are random bytes.
+ * Tests how the home processes a step that a remote performer has offered, after the offer's signatures were verified.
+ * So no test needs signatures: peerings are only rows, and received envelopes are random bytes.
  */
 
 const SALT = 'XaGvK-1McJRNX-agVfElbQ'

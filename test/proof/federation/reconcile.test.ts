@@ -12,8 +12,8 @@ import { makeGated } from '../../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
 /**
- * Collects the exchange in the same way as a caller that verifies the whole ledger. With `knowsShared`, a first pass
- * over the ledger has found the records that are shared later.
+ * Verifies the whole ledger and collects its exchange with the peer. With `knowsShared`, the collector knows from the
+ * start which records are shared later, as after a first pass over the ledger.
  */
 function exchangeOf(chain: TestChain, knowsShared = true): LedgerExchange {
   const shared = chain.lines.filter(({ kind }) => kind === 'record-shared')
@@ -69,7 +69,7 @@ function shared(peers: PeeredChains, terms: object = {}): Gated {
   return gated
 }
 
-/** Takes a shared record to its last state by two offers. All entries are received. */
+/** Makes a shared record and takes it to its last state by two offers. The guest receives all of its entries. */
 function live(peers: PeeredChains): Gated {
   const gated = shared(peers)
   for (const step of ['record-activated', 'completion-submitted'] as const)
@@ -84,7 +84,10 @@ function peerAgain(before: PeeredChains): PeeredChains {
   return makePeers({ of: { home, guest } })
 }
 
-/** Signs the entry again with a time one millisecond later. The new line has another leaf. */
+/**
+ * Appends an entry like the entry of `line`, but with a time one millisecond later. So the two entries have different
+ * leaves.
+ */
 function signedAgain(chain: TestChain, line: TestLine): TestLine {
   const { kind, subjects, predicate } = statementOf(line)
   const recordedAt = new Date(Date.parse(line.recordedAt) + 1).toISOString()
@@ -239,7 +242,8 @@ describe('finds', () => {
     const second = makePeers({ of: { home, guest }, apart: true })
     const at = second.receive(home, second.add(guest, { counterpart: second.add(home).leaf }))
     guest.forget()
-    // If the export ends here, the missing entry may be behind the end of the export.
+    // The guest's export lacks a peer-added entry that the home has received. This is no fault as long as the missing
+    // entry may follow behind the end of the export.
     reconciled(first)
     guest.notarize()
     differs(first, 'peering_missing', at)

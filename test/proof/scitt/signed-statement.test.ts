@@ -286,11 +286,12 @@ test('refuses a statement in the form of an entry’s envelope, by whom it may b
     ],
   ])
   refuses('statement_is_entry', () => parse(signStatement(issuer, { header: typed })))
-  // A header with receipts is refused too, because the unprotected header is emptied before the comparison.
+  // Receipts in the unprotected header change nothing. The parser empties that header before it compares the statement
+  // with an entry.
   refuses('statement_is_entry', () =>
     parse(signStatement(issuer, { header: typed, unprotected: new Map([[394, []]]) })),
   )
-  // A header with its members in another order is refused too, because a reader would accept both orders.
+  // A header with the same members in another order is refused too, because a reader may accept any order.
   const order = (map: ReadonlyMap<unknown, unknown>) => new Map([...map].reverse())
   const moved = order(
     new Map<unknown, unknown>([[1, -8], ...typed, [15, order(typed.get(15) as typeof typed)]]),
@@ -323,7 +324,7 @@ test('registers what the policy names, and nothing of another issuer, key, algor
   refuses('policy_refused', () => check(GOOD, { contentTypes: ['text/plain'] }))
   refuses('policy_refused', () => check(signStatement(makeIssuer('https://other.example'))))
   refuses('key_unknown', () => check(signStatement(makeIssuer(issuer.issuer, 'EdDSA', 'k2'))))
-  // The keys differ from the issuer's, but have the issuer's name and kid.
+  // Other keys sign the following statements, under the issuer's name and kid.
   refuses('algorithm_mismatch', () => check(signStatement(makeIssuer(issuer.issuer, 'ES256'))))
   refuses('signature_invalid', () => check(signStatement(makeIssuer(issuer.issuer))))
 })

@@ -24,8 +24,8 @@ export function readGuide(): { readonly installs: readonly string[]; readonly pr
 }
 
 /**
- * Throws unless the guide has an install line for each adapter. The line must name the SDK and each peer dependency
- * in its supported major version.
+ * Throws if an adapter has no install line in the guide. Also throws if the line lacks the SDK or a peer dependency in
+ * its supported major version.
  */
 export function checkInstalls(installs: readonly string[]): void {
   for (const name of ADAPTERS) {

@@ -13,16 +13,16 @@ import { openSocket, requestText } from '../../helpers/raw-http.ts'
 import { sharedApp } from '../../helpers/shared-app.ts'
 
 /*
- * Anybody can write an API key that names a ledger. Before the fix, a flood of false keys made the server refuse three
- * quarters of the named ledger's requests. A flood that always named new ledgers had this effect on all ledgers. A
- * flood of keys with the operator's prefix had it on the operator.
+ * Anybody can write an API key that names a ledger. Before the fix, a flood of false keys that named one ledger made
+ * the server refuse three quarters of that ledger's requests. A flood of keys that each named another ledger did this
+ * to all ledgers. A flood of keys with the operator's prefix did it to the operator.
  */
 
 const CONNECTIONS = 40
 const REQUESTS = 12
 /**
- * There are few slots. So refusals begin at once if a request without a valid key counts for a ledger. There are no
- * bursts, because the machine's speed decides how much of a burst is used.
+ * Limits with few slots and no bursts. With few slots, refusals begin at once if requests without a valid key count for
+ * a ledger. Bursts are off, because the machine's speed decides how much of a burst is used.
  */
 const FEW = {
   underWayMax: 4,

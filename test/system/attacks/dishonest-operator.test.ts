@@ -144,8 +144,8 @@ test('a dropped record: the holder of its receipt or of any later one, and a wit
 
   assert.match(await verify(honest, '--receipt', receipt), / checkpoint=given covered=9 own=12 of 12\n$/)
   assert.match(await verify(forged, '--receipt', receipt), refused('receipt_mismatch', TARGET))
-  // The receipt belongs to a record before the dropped record. The record is at the right position, but its tree does
-  // not match the tree of the receipt.
+  // This receipt belongs to the record before the dropped record. The forged ledger has this record at the same
+  // position, but the forged tree does not match the receipt's tree.
   const earlier = write(receiptFileOf(honest, honest.lines[TARGET - 1]!, { size: KEPT }))
   assert.match(await verify(honest, '--receipt', earlier), HONEST)
   assert.match(await verify(forged, '--receipt', earlier), refused('receipt_mismatch', KEPT - 1))
@@ -188,7 +188,7 @@ test('a rewritten payload: who has an earlier checkpoint, export or bundle, and 
   const ofReceipt = ['verify', 'receipt', receipt, '--note-key', noteKey, '--record']
   assert.match(await run(...ofReceipt, rewritten), /^1 RECEIPT_FAILED code=record_contradicts_proof /)
   assert.match(await run(...ofReceipt, write(target)), /^0 RECEIPT_OK .* record=same/)
-  // A proof or bundle of the false history cannot be connected to the old checkpoint either.
+  // A proof or bundle of the false history cannot be connected to the honest checkpoint.
   const since = ['--checkpoint', write(honest.checkpoint())]
   assert.match(await run('verify', '--proof', proof, ...since), /^1 PROOF_FAILED code=checkpoint_mismatch /)
   const range = { from: TARGET, to: TARGET }
@@ -235,7 +235,7 @@ test('a cut tail: who has a checkpoint or receipt beyond it, a watcher, and a wi
   const witnesses = await witnessed(t, honest, KEPT)
   assert.deepEqual(await witnesses.ask(forged, 0, TARGET), [409, 409, 409])
   assert.match(await verify(forged, ...witnesses.options), refused('witnesses_too_few'))
-  // The refusal leaves the witnesses unchanged, so they still cosign the honest tree.
+  // The false checkpoint, which the witnesses refused, leaves them unchanged. So they still cosign the honest tree.
   assert.deepEqual(await witnesses.ask(honest, KEPT, SIZE), [200, 200, 200])
 })
 
@@ -307,7 +307,7 @@ test('a forged agent: its own key; and of a ledger rewritten from before that, w
   assert.match(await held(honest), /^0 RECEIPT_OK .* keys=given/)
 })
 
-/** Returns the members of a statement whose actor is the honest ledger's agent, by its API key. */
+/** Returns the members of a statement that was made by the honest ledger's agent with the agent's API key. */
 function actingAs({ agent, key }: TestChain) {
   return { actor: agent, key }
 }

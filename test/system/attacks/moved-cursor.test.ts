@@ -110,8 +110,8 @@ async function setUp(t: Test) {
   const worker = openDeps(t, app)
   const boss = await openBoss(t, worker.pool)
   const deps = { ...worker, boss, wakeVerification() {}, typeWaitMsMax: 30_000 }
-  // The first round runs while no completion waits, because completions that wait at the start of a worker are
-  // verified by jobs.
+  // Runs the first round before any completion waits. A worker verifies completions that already wait at its start by
+  // jobs.
   await makeVerificationRound(deps)()
   await followAll(audit)
   return {

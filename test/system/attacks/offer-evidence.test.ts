@@ -5,14 +5,14 @@ import { lookAtVictims, Mallory, offering, toSent } from '../federation/mallory.
 
 /*
  * Requests of peers wait in one queue, because their entries are appended one after another. Before the fix, the server
- * checked an offer's evidence against its schema in that queue. A tenant with a costly schema gets a tenth of the time
- * for such checks. So this tenant delayed all other peers.
+ * also checked an offer's evidence against the type's schema while the offer's request was first in the queue. Checks
+ * with a tenant's costly schema get only a tenth of the time. So the tenant's offers delayed all other peers.
  */
 
 const OFFERS = 6
 /**
- * Maximum wait of another peer, as a share of the time that the evidence takes. Before the fix, the other peer waited
- * for all of that time.
+ * Maximum wait of another peer's request, as a share of the time in which the server checks the evidence. Before the
+ * fix, the other peer waited for all of that time.
  */
 const WAIT_SHARE_MAX = 1 / 2
 

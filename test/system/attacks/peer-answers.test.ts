@@ -32,7 +32,7 @@ test('answers of peers hold the worker up no longer than others, however costly 
     return (await drains()).map((drain) => drain.behind)
   }
 
-  // The sizes are the former limit of an answer, and the current limit of an answer about one entry.
+  // `long` has the former maximum size of an answer. `short` has the current maximum size of an answer about one entry.
   const long = costlyTexts(8 * 1024 * 1024, '"outcomes":')['nested lists, and a name with an escape']!
   const short = Object.values(costlyTexts(BODY_BYTES_MAX + 6_000, '"outcomes":'))
   for (const [what, bodyOf] of [
@@ -53,7 +53,7 @@ test('answers of peers hold the worker up no longer than others, however costly 
       const { heldMs } = await heldWhile(async () => {
         await victim!.ask('POST', `/v1/records/${record.id}/activate`, { body: {} }).catch(() => {})
         await victim!.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {}, share } })
-        // On a busy machine a delivery may fail meanwhile. It would be repeated after a pause. The test skips this
+        // On a busy machine a delivery may fail meanwhile, and its retry would come after a pause. The test skips this
         // pause.
         while (answered.size < PEERS) {
           await sleep(1_000)

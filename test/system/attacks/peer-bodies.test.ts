@@ -33,7 +33,7 @@ test('of somebody who is no peer no more is read than an introduction has', asyn
   const invitation = await mallory.invite()
   const { peer } = parseInvitation(invitation)!
   mallory.peer = peer
-  // The sizes are the former limit, and the size of the largest body that is accepted now.
+  // The sizes are the former maximum size of a body, and the current maximum size.
   for (const [bytes, statuses] of [
     [256 * 1024, [413]],
     [PEER_INTRODUCTION_BYTES_MAX, [400, 422]],

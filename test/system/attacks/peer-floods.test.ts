@@ -12,7 +12,10 @@ import { unchanged, verifyOwnExport } from '../federation/unchanged.ts'
 const RECORDS = 40
 const PAYLOAD = { text: 'x'.repeat(60_000) }
 const BUDGET = { entriesPerDay: 1_000, bytesPerDay: 4_000_000 }
-/** The budget is 4 MB, and a request takes 2.5 MB. The second request starts below the limit and is accepted whole. */
+/**
+ * Number of requests that are accepted. The budget is 4 MB, and a request takes 2.5 MB. The second request starts below
+ * the limit, so it is accepted whole.
+ */
 const REQUESTS_TAKEN = 2
 
 /** Returns the entries of one request. Each entry is for a separate record. */
@@ -66,10 +69,10 @@ test('a peer has so much stored in a day, and no more, whatever it sends', { tim
     }
     assert.equal(taken.length, REQUESTS_TAKEN * RECORDS)
     const { budget } = await victim.ask('GET', peer)
-    // The number also counts the entry of the handshake.
+    // `used` also counts the entry of the handshake.
     assert.deepEqual(budget.entries, { used: taken.length + 1, perDay: BUDGET.entriesPerDay })
     assert.equal(budget.bytes.perDay, BUDGET.bytesPerDay)
-    // The budget also counts the few entries that were stored before the limit was set.
+    // `used` also counts the few entries that were stored before the budget was set.
     assert.ok(budget.bytes.used >= (await stored()) - before, JSON.stringify(budget))
     assert.ok(budget.bytes.used < (await stored()) - before + 5_000, JSON.stringify(budget))
   })

@@ -39,7 +39,7 @@ test('pages that nobody reads cost bounded memory, and the others do not wait', 
     const before = server.memoryMiB
 
     const sockets: Socket[] = []
-    // Only a few connections are opened at a time. On a busy machine, a larger number would get no database connection.
+    // Opens AT_ONCE connections at a time. With more, some requests would get no database connection on a busy machine.
     const attack = async (connections: number, text: string) => {
       for (let i = 0; i < connections && server.isAlive; i += AT_ONCE) {
         const some = Array.from({ length: AT_ONCE }, () => send(server.open(t), text))

@@ -12,9 +12,9 @@ import { ServerProcess } from '../../helpers/server-process.ts'
 import { until } from '../../helpers/wait.ts'
 
 /*
- * Finding M5: a reader that did not read its export of full batches occupied 58 to 72 MiB. It did so for 120 s, or
- * longer if it took a byte now and then. A line is that long because the numbers in a batch of 4 MiB are written with
- * all digits.
+ * Finding M5: each reader that exported full batches without reading the answer occupied 58 to 72 MiB. The memory was
+ * occupied for 120 s, or for longer if the reader read a byte now and then. An export line can be so long because the
+ * export writes all digits of the numbers in a batch of 4 MiB.
  */
 const READERS = 8
 /**

@@ -245,7 +245,7 @@ test('moves a ledger with all that it has, and writers, without losing a request
   })
   assert.equal(done.status, 200, JSON.stringify(done.body))
   await until(async () => (await client.records.get(order.body.id)).state === 'VERIFIED')
-  // Each record is delivered at least once, by the worker of either deployment.
+  // The webhook receives each record at least once, from the worker of either deployment.
   await until(() => {
     const told = receiver.received.map(({ body }) => body).join()
     return [...acked].every((id) => told.includes(id))
@@ -289,7 +289,7 @@ test('a ledger that has moved goes on with its peers, holds and witnesses', {
 
   const moved = await move(a, b, home.ledger)
   assert.equal(moved.code, 0, moved.stdout + moved.stderr)
-  // As long as requests still go to the source, the guest's server gets ledger_moving and tries again.
+  // As long as requests still go to the old deployment, the guest's server gets `ledger_moving` and tries again.
   await offer(onItsWay, 'completions')
   const [, ...command] = switchTo('b')
   await promisify(execFile)('sh', ['-c', command.join(' ')], { env: { LEDGER: home.ledger } })

@@ -145,7 +145,7 @@ export class Deployment {
   }
 
   /**
-   * Starts a worker and resolves when it is ready. Rejects if the worker cannot reach its database, because then a
+   * Starts a worker and resolves when it is ready. Rejects if the worker cannot reach its database, because such a
    * worker ends.
    */
   async startWorker(i = 0): Promise<void> {
@@ -216,8 +216,8 @@ export class Deployment {
   }
 
   /**
-   * Throws if one of our processes ended that the test did not kill, because processes must survive the faults of
-   * others.
+   * Throws if a process of this deployment has ended although the test did not kill it. Processes must survive the
+   * faults of others.
    */
   requireAlive(): void {
     for (const [name, parts] of [

@@ -29,7 +29,7 @@ export type Part = {
 }
 
 /**
- * Starts a part and resolves when it is ready. Rejects if a worker cannot reach its database, because then a worker
+ * Starts a part and resolves when it is ready. Rejects if a worker cannot reach its database, because such a worker
  * ends.
  */
 export async function startPart(name: PartName, options: PartOptions): Promise<Part> {

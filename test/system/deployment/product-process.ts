@@ -12,7 +12,10 @@ const READY_MS_MAX = 120_000
 export const WORKER_IS_READY = 'the worker is running'
 
 export type Launch = {
-  /** A command of the image's entry point, `npm start`, or the entry point without a command. */
+  /**
+   * What to start. `server` and `worker` are commands of the image's entry point. `all-in-one` is `npm start`.
+   * `command` is the entry point without a command.
+   */
   readonly script: 'server' | 'worker' | 'all-in-one' | 'command'
   readonly args?: readonly string[]
   /** The whole environment of the process. No variable of this process is added. */

@@ -24,7 +24,7 @@ export function markedBlocks(page: string): MarkedBlock[] {
   )
 }
 
-/** Returns the only block that contains `part`. Throws unless exactly one block does. */
+/** Returns the only block that contains `part`. Throws if no block or several blocks contain it. */
 export function blockWith(blocks: readonly MarkedBlock[], language: string, part: string): string {
   const found = blocks.filter((block) => block.language === language && block.text.includes(part))
   if (found.length !== 1) throw new Error(`${found.length} blocks of ${language} have ${part}`)

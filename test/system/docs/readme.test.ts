@@ -94,7 +94,7 @@ function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url
     HOME: process.env['HOME'] ?? dataDir,
     XDG_CONFIG_HOME: dataDir,
     TALLYSTICK_DATA: dataDir,
-    // These variables replace settings that `npm test` has made for its own project.
+    // `npm test` has set these variables for this project. The reader's shell has other values.
     npm_config_audit: 'false',
     npm_config_prefer_offline: 'true',
   }

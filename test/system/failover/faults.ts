@@ -13,9 +13,9 @@ type FailoverFault = {
 }
 
 /**
- * Range of the time in ms for which standbys receive nothing before their primary dies. The time is longer than the
- * interval of checkpoints. So a checkpoint is stored that covers entries which will be lost. The time is shorter than
- * the time after which standbys reconnect.
+ * Range of the time in ms for which standbys receive nothing before their primary dies. It is longer than the interval
+ * of checkpoints, so that a stored checkpoint covers entries that will be lost. It is shorter than the time after which
+ * standbys reconnect.
  */
 const HELD_MS = { min: 2_500, max: 4_000 }
 
@@ -61,11 +61,17 @@ export type Suffered = {
   readonly fault: FailoverFaultName
   /** End of the fault, in Unix ms. */
   readonly endedAtMs: number
-  /** Longest times in ms without a commit, as gaps.ts measures them. */
+  /**
+   * Longest times in ms, as gaps.ts measures them: without a commit of the cluster, without a record of a client, and
+   * without a record although the cluster committed.
+   */
   readonly clusterMs: number
   readonly recordsMs: number
   readonly beyondMs: number
-  /** Number of calls that the SDK gave up, and number of attempts that were refused or whose connection broke. */
+  /**
+   * `callsGivenUp` is the number of calls that the SDK gave up. `attemptsRefused` is the number of attempts that were
+   * refused or whose connection broke.
+   */
   readonly callsGivenUp: number
   readonly attemptsRefused: number
 }

@@ -41,8 +41,8 @@ const CLIENTS = 6
 const PAUSE_MS_MAX = 150
 const PERSIST_MS = 120_000
 /**
- * Share of requests without an idempotency key. If such a request has no answer, its client gives up, as if its process
- * had ended. It stays unknown whether the server executed the request.
+ * Share of requests without an idempotency key. If such a request gets no answer, the client does not repeat it, as if
+ * the client's process had ended. It stays unknown whether the server executed the request.
  */
 const KEYLESS_SHARE = 0.1
 const AGAIN_SHARE = 0.1

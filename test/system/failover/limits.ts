@@ -1,6 +1,6 @@
 /**
- * Lifetime of the leader's key in seconds. Patroni accepts no shorter lifetime. The sum of the other two times may be
- * at most this lifetime.
+ * Lifetime of the leader's key in seconds. Patroni accepts no shorter lifetime. LOOP_WAIT_SECONDS plus twice
+ * RETRY_TIMEOUT_SECONDS may be at most this lifetime.
  */
 export const LEADER_TTL_SECONDS = 20
 export const LOOP_WAIT_SECONDS = 1

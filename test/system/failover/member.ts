@@ -59,7 +59,7 @@ export class Member {
     this.killPostgres()
   }
 
-  /** Simulates a paused machine, which its processes do not notice. */
+  /** Simulates a paused machine. The member's processes do not notice the pause. */
   freeze(): void {
     this.isCutOff = true
     for (const pid of [this.#patroni!.pid!, ...this.#postgresPids()]) killIfAlive(pid, 'SIGSTOP')

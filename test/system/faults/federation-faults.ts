@@ -21,7 +21,7 @@ import { checkLedger } from './ledger-contents.ts'
 export type FederationPlan = {
   readonly seed: number
   readonly organisations: 2 | 3
-  /** Number of clients for each pair of organisations in which one performs records of the other. */
+  /** Number of clients for each pair of organisations. In a pair, one organisation performs records of the other. */
   readonly clients: number
   readonly kills: number
   /** Number of kills before which one organisation rotates a key. The organisations take turns. */
@@ -197,7 +197,7 @@ export async function settle(peerings: readonly Peering[]): Promise<FederationRe
   }
 }
 
-/** Makes senders retry now, as an operator would who knows that the other side is available again. */
+/** Makes senders retry now, as an operator does who knows that the receiving servers are available again. */
 export async function hurryAll(
   peerings: readonly Peering[],
   signal: AbortSignal,

@@ -114,7 +114,7 @@ export function reckonSent(
   for (const entry of sent) {
     const receipts = receiptsOf.get(entry.seq) ?? []
     if (receipts.length > 1) found.add('doubled', name(entry))
-    if (entry.kind === 'peer-added') continue // One of the two peer-added entries is an answer, so it is not sent.
+    if (entry.kind === 'peer-added') continue // The two peer-added entries of a handshake are not compared, because one of them is in an answer and is not sent.
     if (!isShared(entry)) {
       if (receipts.length > 0) found.add('ghosts', name(entry))
       continue

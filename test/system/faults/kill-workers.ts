@@ -21,8 +21,8 @@ export type WorkerKillOutcome = {
   /** Number of records with an `auto` gate that were verified but not judged. */
   readonly unjudged: number
   /**
-   * Number of verifications that were given up. An audit that six kills interrupted is also given up, and runs again
-   * the next day.
+   * Number of verifications that were given up. Audits do not count: an audit that six kills interrupted is given up,
+   * and runs again the next day.
    */
   readonly deadLetters: number
   readonly waitingHit: readonly number[]

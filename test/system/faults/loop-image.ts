@@ -114,8 +114,8 @@ export class LoopDisk {
 
   /**
    * `commit=600` prevents flushes that no process requested. By default ext4's journal writes data every 5 s. The
-   * kernel's write-back writes data that is older than 30 s, but a round is shorter. So no setting of the whole machine
-   * must change.
+   * kernel's write-back need not be changed for the whole machine: it writes only data that is older than 30 s, and
+   * each round of the test is shorter.
    */
   async #mount(): Promise<void> {
     await run('mount', ['-o', 'loop,commit=600', this.#image, this.mountPoint])
@@ -135,8 +135,8 @@ export class LoopDisk {
 }
 
 /**
- * Cleans up when this process ends, however it ends. The shell waits for the end of its input, which the kernel
- * closes with this process.
+ * Starts a shell that removes the disk when this process ends, however it ends. The shell waits until the kernel closes
+ * the shell's input, which happens when this process ends.
  */
 function watch(dir: string): () => void {
   const script = `while read -r _; do :; done

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type Balancer = {
   readonly url: string
   /**
-   * Resolves once the backend has this state. An operator who restarts one backend after another also waits for the
-   * state.
+   * Resolves once the balancer has put the backend `in` or taken it `out`. An operator also waits for this before
+   * restarting the next backend.
    */
   until(backend: number, state: 'in' | 'out'): Promise<void>
   stop(): Promise<void>

@@ -30,8 +30,8 @@ export type RunningClients = Pick<Loops, 'finish'> & {
  */
 const THINK_MS_MAX = 400
 /**
- * Maximum of the random pause in ms between two requests of the other clients. The pause exists so that a full machine
- * causes no failures.
+ * Maximum of the random pause in ms between two requests of all clients except every fourth. Without the pause, a
+ * machine at full load would cause failures.
  */
 const PAUSE_MS_MAX = 20
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)

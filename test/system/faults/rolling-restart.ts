@@ -59,8 +59,8 @@ export async function restartUnderLoad(dir: string, plan: RestartPlan): Promise<
 type StopPlan = Omit<RestartPlan, 'rounds'>
 
 /**
- * Times in ms relative to the moment when the server stops listening. HOLD_BEFORE_MS before that moment the ledger's
- * head is locked. FINISH_BEFORE_MS before it the clients start no more requests. RELEASE_AFTER_MS after it the lock is
+ * Times in ms around the moment when the server stops listening. HOLD_BEFORE_MS before that moment, the ledger's head
+ * is locked. FINISH_BEFORE_MS before it, the clients stop starting requests. RELEASE_AFTER_MS after it, the lock is
  * released.
  */
 const HOLD_BEFORE_MS = 700

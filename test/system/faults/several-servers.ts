@@ -49,9 +49,9 @@ const HOLD_MS = 4
 const PAUSE_MS = 10
 
 /**
- * Locks one head after another for a moment, as a third process would. Taking twenty locks is so fast that two
- * transactions hardly ever meet otherwise. Two transactions that must wait for a head do meet. Then a different order
- * of locks would cause a deadlock.
+ * Locks one head after another for a moment, as a third process would. Without these locks two transactions hardly ever
+ * overlap, because a transaction takes its twenty locks very fast. With these locks, two transactions often wait for a
+ * head at the same time. If they took their locks in different orders, a deadlock would occur.
  */
 async function holdHeads(url: string, ledgers: readonly Ledger[], signal: AbortSignal): Promise<void> {
   await withClient(url, async (client) => {

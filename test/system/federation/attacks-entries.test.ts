@@ -181,7 +181,8 @@ test('entries of a record come in order, once, and each is one that may follow',
       ...appendingOf(activated),
       predicate: { ...appendingOf(activated).predicate, recordedAt: '2026-11-20T13:00:00.000Z' },
     })
-    // A second entry with version 2 is sent twice: at its own seq, and at the seq of the first entry with version 2.
+    // Mallory signs another entry with version 2 and sends it twice: with its own seq, and with the seq of the first
+    // entry with version 2.
     await refuses(mallory, other, 'fork')
     await refuses(mallory, { ...toSent(other), seq: activated.seq }, 'fork')
     const stranger = mallory.record().last()

@@ -222,7 +222,7 @@ export class Mallory {
     throw new Error(`the entries were answered ${status}: ${JSON.stringify(body)}`)
   }
 
-  /** Sends entries. Throws unless all of them are received. */
+  /** Sends entries. Throws if one of them is not received. */
   async take(lines: readonly (TestLine | SentLine)[], more: object = {}): Promise<void> {
     const outcomes = await this.outcomes(lines, more)
     const other = outcomes.find(({ outcome }) => outcome !== 'received')
@@ -261,7 +261,10 @@ export async function meetMallory(t: Test): Promise<Mallory> {
   return Mallory.meet(t, victim!)
 }
 
-/** Returns the arguments that make the same entry again. */
+/**
+ * Takes an entry's line. Returns the arguments with which `append` makes another entry with the same statement and
+ * documents.
+ */
 export function appendingOf({ envelope, documents }: Pick<TestLine, 'envelope' | 'documents'>) {
   const { kind, subjects, predicate } = parseStatement(parseEnvelope(fromBase64(envelope)).payload)
   return { kind, subjects, predicate, documents }

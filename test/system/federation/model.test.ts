@@ -226,7 +226,10 @@ class Pair {
     this.made = []
   }
 
-  /** Returns true if a completion waits for the worker. The worker would change its record after the comparison. */
+  /**
+   * Returns true if a completion waits for the worker. Then the worker would still change the completion's record after
+   * a comparison.
+   */
   async #isVerifying(): Promise<boolean> {
     const states = await Promise.all(this.all.map(async (made) => (await look(this.sides[0], made)).state))
     return states.includes('SUBMITTED')

@@ -22,7 +22,7 @@ test('peers cosign each other’s checkpoints, and nobody has to set anything fo
     [acme, bolt],
     [bolt, acme],
   ] as const) {
-    // The witness's key is read from the witness itself, not from the operator that it witnesses.
+    // The witness's key is read from the witness, not from the ledger whose checkpoints it cosigns.
     const vkey: string = (await witnessOf(other)).ownKey
     const served = async () => side.ask('GET', `/tlog/${side.ledger}/checkpoint`) as Promise<string>
     await until(async () => cosignersOf(await served(), [vkey]).length === 1)

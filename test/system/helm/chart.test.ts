@@ -72,8 +72,7 @@ test('the guide names values that there are', () => {
   const unknown = named
     .filter((name) => name.split('.')[0]! in values)
     .filter((name) => !known.some((path) => path === name || path.startsWith(`${name}.`)))
-    // If the user chooses the names below a value, all names below it are known. An example is
-    // `api.serviceAccount.annotations`.
+    // Leaves out names below a value whose content the user chooses, such as `api.serviceAccount.annotations`.
     .filter((name) => !known.some((path) => name.startsWith(`${path}.`)))
   assert.deepEqual(unknown, [])
 })
@@ -94,9 +93,7 @@ test('load balancers close idle connections before servers do, and after streams
   }
 })
 
-/**
- * Lists names such as `api.autoscaling.enabled`. If the user chooses the names below a value, these names are left out.
- */
+/** Lists names such as `api.autoscaling.enabled`. Names below a value whose content the user chooses are left out. */
 function namesOf(value: Values, path = ''): string[] {
   return Object.entries(value)
     .flatMap(([name, inner]) => {

@@ -16,7 +16,10 @@ type Schema = {
   readonly $defs?: Readonly<Record<string, Schema>>
 }
 
-/** Wrong contents for a value. They are tried one after another, while all other values are those of the base. */
+/**
+ * Wrong contents for a value of values.yaml. Each content is tried alone: all other values come from the file that
+ * `baseOf` names.
+ */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   null: [null],
   empty: ['', [], {}],

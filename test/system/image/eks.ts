@@ -67,7 +67,8 @@ export async function walkEks(helm: string, dir: string): Promise<string> {
 }
 
 /**
- * Follows docs/operate/eks.md with tokens instead of passwords. The Postgres of this test supports only the migration.
+ * Follows docs/operate/eks.md with tokens instead of passwords. Only the migration runs, because it needs no token, and
+ * the Postgres of this test accepts none.
  */
 export async function migrateForIam(helm: string, dir: string): Promise<string> {
   mkdirSync(dir)

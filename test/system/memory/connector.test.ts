@@ -18,8 +18,8 @@ async function heapKib(): Promise<number> {
 }
 
 /**
- * Resolves any number of names, each of which is another origin. Of every four names, one fails to resolve and one is
- * refused.
+ * Resolves any name. Each different name is a different origin. Of every four names, one does not resolve and one has a
+ * refused address.
  */
 const anyName = async (name: string) => {
   const n = Number(/\d+/.exec(name)![0])

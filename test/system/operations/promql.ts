@@ -38,7 +38,7 @@ export function findStrangers(expr: string, made: readonly string[] = []): strin
 
 function checkSelector(name: string, matchers: string, known: Set<string>): string[] {
   if (name.startsWith('tallystick:')) {
-    // This metric is recorded by a rule. Its labels are the labels by which that rule groups. That rule is checked
+    // A rule records this metric. The metric's labels are the labels by which the rule groups. The rule is checked
     // separately.
     for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) known.add(label!)
     return []

@@ -20,7 +20,7 @@ export type Situation = {
    */
   readonly starts: (onset: number) => readonly number[]
   readonly replaced?: boolean
-  /** Value of the counters at minute 0, for the first processes. */
+  /** Value of the counters at minute 0, before any process has restarted. */
   readonly counted?: number
   /** Returns true if the scrape of this minute fails. `held` is the alert's `for` in minutes. */
   readonly isMissed: (minute: number, onset: number, held: number) => boolean

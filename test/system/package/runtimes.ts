@@ -23,8 +23,8 @@ const node = (version: string): Wanted => ({
 })
 
 /**
- * Runtimes to test. Of Node they are the lowest supported version and the newest version of each maintained line. The
- * Node of this repository is added below.
+ * Runtimes to test. For Node these are the lowest supported version, and the newest version of each maintained line.
+ * The Node of this repository is added below.
  */
 const WANTED: readonly Wanted[] = [
   node(`${LOWEST_NODE}.0`),

@@ -61,8 +61,8 @@ test('sessions whose plans were made on empty tables stay fast after 100,000 rec
   }
   await load((await openSessions()).api, ledger)
 
-  // The first sessions made their plans on empty tables. The last sessions make their plans for the current size of the
-  // tables.
+  // The sessions of `early` made their plans on empty tables. The new sessions make their plans for the current size of
+  // the tables.
   for (const sessions of [early, await openSessions()]) {
     const before = await countReads(owner, sessions)
     for (const [name, { rows, run }] of Object.entries(cases)) {

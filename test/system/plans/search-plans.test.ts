@@ -24,13 +24,13 @@ import { makeCreation, makeStep } from '../../helpers/test-steps.ts'
 
 /*
  * Maximum number of 8 KiB blocks per search. The statistics mislead the planner: when they were made, all records had
- * the old values. Since then 44,000 records without these values were added. A walk along the chain for an old value
- * reads 5,000 blocks and more. Finding a record by the value's own index costs 20 blocks.
+ * the values of OLD. Since then 44,000 records with other values were added. A search for a value of OLD reads 5,000
+ * blocks and more if it walks along the chain. With the value's own index it reads 20 blocks.
  */
 const BLOCKS_OF_A_PAGE = 2_000
 /**
- * Maximum number of blocks for a search with two filters. It also reads the first 200 candidates of each filter. A
- * candidate costs 6 blocks if it has its own entry.
+ * Maximum number of blocks for a search with two filters. Such a search also reads the first 200 candidates of each
+ * filter. A candidate costs 6 blocks if it has its own entry.
  */
 const BLOCKS_OF_TWO = 4_400
 const BLOCKS_OF_NOTHING = 120

@@ -27,7 +27,10 @@ const ANSWER_SECONDS_MAX = RECEIPT_WAIT_SECONDS_MAX + 10
 const FAULTS = /^=+ (?:ERRORS|FAILURES) =+$[\s\S]*?(?=^=+ (?:WARNINGS|SUMMARY) =+$)/m
 const TOLD_LINES_MAX = 60
 
-/** These operations can invalidate the key itself, so that all later requests would get 401. */
+/**
+ * These operations can invalidate the key with which Schemathesis sends requests. Then all later requests would get
+ * 401.
+ */
 const ENDING = ['postAgentsByIdDisable', 'postKeysByIdRevoke', 'postKeysByIdRotate', 'putKeysByIdRateLimit']
 
 const schemathesis = installPythonTool('schemathesis', join(import.meta.dirname, 'requirements.txt'))

@@ -77,7 +77,7 @@ async function tryVersion(version: number): Promise<void> {
       isRight: false,
       what: error.stack ?? error.message,
     }))
-    // A setting in the file is removed by a restart. After any other setting the server already runs without it.
+    // Only a setting in the configuration file needs a restart here. Any other setting has already been removed.
     postgres = each.by === 'file' ? await server.restart({}) : server.postgres
     tried++
     if (!outcome.isRight) wrong++
@@ -215,8 +215,8 @@ async function superuser<T>(
 }
 
 /**
- * Returns the folder of the binaries for a version. The text is empty for the embedded version. Returns null if this
- * machine has no binaries of the version.
+ * Returns the folder of the binaries for a version. The result is an empty text for the embedded version, and null if
+ * this machine has no binaries of the version.
  */
 function findBinaries(version: number): string | null {
   if (version === EMBEDDED) return ''

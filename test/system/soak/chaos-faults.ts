@@ -28,10 +28,10 @@ export type ChaosScene = {
 type Fault = (scene: ChaosScene) => Promise<unknown>
 
 /**
- * Number of clients of a burst. A process handles 256 requests at once and accepts a burst of 2,048 more. The number is
- * larger than their sum, so some requests are refused even if this machine sends slowly. During the burst two
- * conditions must hold. The ledger must accept nothing: when it did, one run of three refused no request. Postgres must
- * answer: when it did not, it counted as unavailable, and that was the answer to all requests.
+ * Number of clients of a burst. A process handles 256 requests at once and accepts a burst of 2,048 more. There are
+ * more clients than both together, so some requests are refused even if this machine sends slowly. During the burst the
+ * ledgers stay locked, so that no request ends: without the lock, one run of three refused no request. Postgres must
+ * keep answering: otherwise it counts as unavailable, and every request is refused for that reason.
  */
 const BURST_CLIENTS = 2_600
 const BURST_MS = 4_000
@@ -87,8 +87,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 export type Suffered = Readonly<Record<string, number[]>>
 
 /**
- * Causes all faults in turn. Order and times depend on the seed. It ends when the time is over and each fault has
- * occurred at least once. On a slow machine that takes longer. After each fault the home must acknowledge records
+ * Causes all faults in turn. Order and times depend on the seed. Resolves when the time is over and each fault has
+ * occurred at least once, which takes longer on a slow machine. After each fault the home must acknowledge records
  * again.
  */
 export async function sufferInTurn(

@@ -21,8 +21,8 @@ import type { Memory } from './memory-watch.ts'
 /**
  * Maximum growth of a process's live memory in the calm phase, if that phase was long enough. Live memory counts,
  * because V8 collects garbage late while there is room. Some growth is normal: known statements take 32 MiB when their
- * cache is full. At these rates some processes still fill the cache after an hour, by up to 10 MiB in 15 minutes. A
- * leak of 90 bytes a record exceeds the limit. The leak that was found grew by 14 MiB a minute.
+ * cache is full. At the rates of this test, some processes still fill the cache after an hour, by up to 10 MiB in 15
+ * minutes. A leak of 90 bytes a record exceeds the limit. A real leak once grew by 14 MiB a minute.
  */
 const LIVE_GROWTH_MIB_MAX = 24
 /** Maximum growth of a Postgres, in percent of the private memory of its backends. */

@@ -237,7 +237,7 @@ function strangeAnswers(attempts: Readonly<Record<string, number>>): string[] {
   return strange.map((label) => `${attempts[label]} requests ended with ${label}`)
 }
 
-/** Returns a line for a test that did not take place: if no request was refused, no queue was full. */
+/** Returns a line if the bursts tested nothing: no request was refused, so no queue was full. */
 function untried({ burstAttempts }: ChaosScene): string[] {
   return burstAttempts[OVERLOADED]
     ? []

@@ -10,7 +10,7 @@ import { checkLedger } from '../faults/ledger-contents.ts'
 
 export type LifecyclePlan = {
   readonly organisations: 2 | 3
-  /** Number of clients for each pair of organisations in which one performs records of the other. */
+  /** Number of clients for each pair of organisations. In a pair, one organisation performs records of the other. */
   readonly clients: number
   readonly records: number
 }

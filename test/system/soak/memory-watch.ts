@@ -15,7 +15,7 @@ const LIVE_LOOK_EVERY_MS = 3_000
 export type ProcessMemory = {
   /** Minutes between the two measurements. */
   readonly minutes: number
-  /** Resident memory as the kernel counts it, garbage included: the growth in MiB over minutes. */
+  /** Growth of resident memory in MiB over minutes. Resident memory is what the kernel counts, including garbage. */
   readonly resident: Growth
   /**
    * Live memory in MiB at both ends, after a garbage collection; null if the process is a Postgres with all its

@@ -93,8 +93,7 @@ test('a lifecycle that is traced', async (t) => {
     await collector.received('round completions')
     await collector.received('round entries')
     const rounds = () => collector.spans.filter(({ name }) => name.startsWith('round ')).length
-    // After this time all work is done: a checkpoint and its entries. If idle rounds made spans, there would be 150
-    // spans.
+    // After 3 s all work is done. If idle rounds made spans, the following 3 s would have 150 spans.
     await sleep(3_000)
     const before = rounds()
     await sleep(3_000)

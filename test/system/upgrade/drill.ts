@@ -101,7 +101,7 @@ async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way)
   await newer.startApi()
   load.start(newer.url)
   await sleep(LOAD_MS)
-  // For the rollback, this version leaves the load first.
+  // The rollback begins: this version's server gets no more requests.
   await load.leave(newer.url)
   await newer.terminate()
   await untilCheckpoint(ownerUrl)
@@ -110,7 +110,10 @@ async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way)
   return refusal !== null ? 'could not be started again (it is from before the rule)' : 'was started again'
 }
 
-/** Stops the previous version, which refuses the schema from then on. This version takes over its data. */
+/**
+ * Stops the previous version and starts this version on the same data. From then on the previous version refuses to
+ * start, because of the schema.
+ */
 async function stopAndReplace({ older, newer, load, ownerUrl }: Way): Promise<string> {
   await load.leave(older.url)
   await older.terminate()

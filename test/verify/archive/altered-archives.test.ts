@@ -21,8 +21,8 @@ import { archiveOf } from '../../helpers/test-archive.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 
 /**
- * Returns 'ok', the code of a failure, or the kind of a SourceError: the documents cannot be opened. A SourceError
- * proves nothing about the ledger. Throws if the verifier crashes.
+ * Verifies an archive. Returns 'ok', the code of a failure, or the kind of a SourceError. A SourceError means that the
+ * documents cannot be opened, which proves nothing about the ledger. Throws if the verifier crashes.
  */
 async function verdictOf(reader: ArchiveReader, keys: ArchiveKeys | null): Promise<string> {
   try {

@@ -123,7 +123,8 @@ func readOperations(file string) []operation {
 	return operations
 }
 
-// alter changes the last read of the size to a value that an earlier acknowledged append had made wrong.
+// alter makes the last read of the size return a smaller size: the position of an append that was acknowledged before
+// the read. The checker must notice this, because the size is larger than every earlier position.
 func alter(operations []operation) {
 	for i := len(operations) - 1; i >= 0; i-- {
 		if o := &operations[i]; o.Op == "size" && o.Result > 1 {

@@ -45,7 +45,10 @@ export function trustOf(base: Base, random: Random): Trust {
   }
 }
 
-/** Returns a chain with other lines, for helpers that make proofs, receipts and bundles. */
+/**
+ * Returns the base's chain with the rendered lines in place of its own lines, for helpers that make proofs, receipts
+ * and bundles.
+ */
 export function rebuilt({ base }: Model, { lines, leaves, chains }: Rendered): TestChain {
   const parsed = lines.map((tree, i) => {
     try {

@@ -30,8 +30,8 @@ export function seededSigner(seed: number): TestSigner {
 const PKCS8_ED25519 = '302e020100300506032b657004220420'
 
 /**
- * Returns an issuer of statements. An ES256 issuer has another key in each process, because ES256 signatures differ
- * each time anyway.
+ * Returns an issuer of statements. The key of an ES256 issuer differs from process to process. This does no harm,
+ * because ES256 signatures differ each time anyway.
  */
 export function seededIssuer(alg: Issuer['alg'], name: string): Issuer {
   const der = Buffer.concat([Buffer.from(PKCS8_ED25519, 'hex'), Buffer.alloc(32, name)])

@@ -235,7 +235,7 @@ function changeLines(
   ])()
 }
 
-/** Returns a changed verifier key. In half of the cases its id matches. */
+/** Returns a changed verifier key. In half of the cases the key id matches the changed key. */
 export function hostileVerifierKey(name: string, signer: TestSigner, random: Random): string {
   const type = pick(random, [1, 1, 1, 4, 0, 2, 5, 255])
   const other = random() < 0.5 ? changeText(name, random) : name

@@ -89,8 +89,8 @@ export function makeReceipt(random: Random): Made {
 }
 
 /**
- * Returns a file in the form of a server's answer. The receipt is inserted as CBOR, because a server would refuse
- * some of these envelopes.
+ * Returns an entry's envelope with a receipt, in the form of a server's answer. This function inserts the receipt into
+ * the CBOR itself, because a server would refuse some of the changed envelopes.
  */
 export function receiptOf(chain: TestChain, line: TestLine, item?: number): Uint8Array {
   const { leaves, file } = honestReceipt(chain, line, item)

@@ -55,7 +55,7 @@ export async function runDifferential(args: readonly string[]): Promise<void> {
   if (values.case !== undefined) tally.show()
 }
 
-/** Number of cases that may fail to be made, in any run. Only a larger number can mean that a maker is faulty. */
+/** Number of cases that may fail to be made, even in a short run. More failures may mean that a maker is faulty. */
 const UNMADE_MIN = 10
 
 /**
