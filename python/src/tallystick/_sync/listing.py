@@ -42,7 +42,7 @@ class Listing(Generic[T]):
                 return
             # A page that names its own cursor as the next one would be read for ever.
             if page.next_cursor == cursor:
-                raise wrong_server('the server answered with a page that names itself as the next one')
+                raise wrong_server('the server answered with the same `nextCursor` again, so the list would never end')
             cursor = page.next_cursor
 
     def __iter__(self) -> Iterator[T]:

@@ -167,7 +167,7 @@ def _check_taken(options: argparse.Namespace, kind: str) -> None:
     """Refuses options without effect: a user would believe that they were applied."""
     for name, kinds in _TAKEN_BY.items():
         if getattr(options, name) not in (None, False, []) and kind not in kinds:
-            raise UsageError(f'--{name.replace("_", "-")} does not go with {kind}')
+            raise UsageError(f'--{name.replace("_", "-")} cannot be used with {kind}')
 
 
 class _Asked:
