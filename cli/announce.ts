@@ -8,5 +8,7 @@ export async function announce(
   io: Io,
 ): Promise<void> {
   if (await announceExport(client, request)) return
-  io.stderr.write('tallystick: the ledger accepts no entries, so it has no entry about this export\n')
+  io.stderr.write(
+    'tallystick: the ledger accepts no entries now, so no entry (export-made) names this export\n',
+  )
 }

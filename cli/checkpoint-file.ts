@@ -118,12 +118,15 @@ export class CheckpointFile {
     try {
       const { from, to, path } = parseConsistencyProof(JSON.stringify(answer))
       if (from !== ends.from || to !== ends.to)
-        throw new ProofError('consistency_missing', `the proof is from ${from} to ${to} entries`)
+        throw new ProofError(
+          'consistency_missing',
+          `the server's proof joins the sizes ${from} and ${to}, but ${ends.from} and ${ends.to} were requested`,
+        )
       verifyConsistency(this.#providers.sha256, from, to, path, earlier.root, checkpoint.root)
       return null
     } catch (error) {
       if (!(error instanceof ProofError)) throw error
-      return `the server does not prove that the ledger of ${ends.to} entries begins with the stored one of ${ends.from} (${error.message})`
+      return `the server does not prove that its ledger of ${ends.to} entries begins with the stored checkpoint of ${ends.from} entries (${error.message})`
     }
   }
 
@@ -145,8 +148,8 @@ async function refuseEvidence(path: string): Promise<void> {
   const evidence = names.filter((name) => name.startsWith(`${basename(path)}${EVIDENCE}`))
   if (evidence.length > 0)
     throw new RefusedError(
-      `the ledger contradicted a checkpoint of ${path} before; the evidence is beside it (${evidence.sort().join(', ')}): ` +
-        'compare it, tell those who rely on the ledger, and move it away to continue',
+      `the ledger contradicted a checkpoint of ${path} in an earlier run; the evidence is in ${evidence.sort().join(', ')}. ` +
+        'Compare these files, tell everybody who relies on the ledger, and move the files away to continue',
     )
 }
 

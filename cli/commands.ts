@@ -125,11 +125,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/verify-statement.ts')).verifyStatement,
   },
   reconcile: {
-    summary: 'verify two ledgers that share records against each other, offline',
+    summary: 'verify two ledgers that share records, and compare them, offline',
     load: async () => (await import('./commands/reconcile.ts')).reconcile,
   },
   report: {
-    summary: 'report on a bundle, by the controls of a map: HTML, CSV, JSON',
+    summary: 'write a report on a bundle, grouped by your controls: HTML, CSV, JSON',
     load: async () => (await import('./commands/report.ts')).report,
   },
   export: {
@@ -337,7 +337,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/peers-reconciliation.ts')).peersReconciliation,
   },
   'retention set': {
-    summary: 'set how long documents are stored; first shows what that would erase',
+    summary: 'set how long documents are stored; without --yes show what that would erase',
     load: async () => (await import('./commands/retention.ts')).retentionSet,
   },
   'retention list': {
@@ -345,7 +345,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/retention.ts')).retentionList,
   },
   'holds set': {
-    summary: 'hold records: none of their documents is erased',
+    summary: 'set a legal hold on records: their documents are not erased',
     load: async () => (await import('./commands/holds.ts')).holdsSet,
   },
   'holds lift': {
@@ -377,7 +377,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/statements.ts')).statementsList,
   },
   'statements policy': {
-    summary: 'show the registration policy: whose statements are registered',
+    summary: 'show the registration policy: the issuers whose statements are accepted',
     load: async () => (await import('./commands/statements.ts')).statementsPolicy,
   },
   'statements set-policy': {

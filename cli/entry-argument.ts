@@ -34,10 +34,11 @@ export function parseEntryArgument(
 ): EntryArgument {
   const subject = onlyArgument(positionals, `${command} RECORD, or SEQ`)
   const isSeq = /^\d+$/.test(subject)
-  if (isSeq && values.seq !== undefined) throw new UsageError('--seq goes with a record')
+  if (isSeq && values.seq !== undefined) throw new UsageError('--seq can only be used with RECORD')
   const size = parseCount(values.size, '--size')
   const cosignatures = parseCount(values.cosignatures, '--cosignatures', { max: COSIGNATURES_MAX })
-  if (size !== undefined && cosignatures !== undefined) throw new UsageError('say --size, or --cosignatures')
+  if (size !== undefined && cosignatures !== undefined)
+    throw new UsageError('use --size or --cosignatures, not both')
   if (isSeq) return { record: null, seq: parseCount(subject, 'SEQ', { min: 0 })!, size, cosignatures }
   return { record: subject, seq: parseCount(values.seq, '--seq', { min: 0 }), size, cosignatures }
 }

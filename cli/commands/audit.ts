@@ -12,8 +12,8 @@ import { openProgressBar } from '../progress.ts'
 const HELP = `tallystick audit [--no-wait]
 
 Lets the server's worker verify the whole ledger, with every column of its database, and waits for the result. If an
-audit is open already, the command waits for that one. Here you trust the server: \`tallystick verify\` checks without
-it. Needs a key with the scope audit:read. Ends with 1 if a fault was found, 69 if the ledger could not be read.
+audit is open already, the command waits for that one. This command trusts the server; \`tallystick verify\` does
+not. Needs a key with the scope audit:read. Ends with 1 if a fault was found, 69 if the ledger could not be read.
 
   --no-wait        only start it; \`tallystick audits get\` shows its progress
 ${OUTPUT_HELP}

@@ -18,8 +18,8 @@ const HELP = `tallystick bundle RECORD -o FILE
 tallystick bundle --run RECORD -o FILE
 tallystick bundle --from TIME|SEQ --to TIME|SEQ [--type TYPE] [--agent AGENT] [--trace TRACE] -o FILE
 
-Saves one file for somebody who only has a key of the ledger: entries with their documents, proofs, a checkpoint, and
-the entries that name the keys (docs/formats/bundles.md). Waits about half a minute for a checkpoint that covers them.
+Saves one file that can be verified with only a key of the ledger: entries with their documents, proofs, a checkpoint,
+and the entries that name the keys (docs/formats/bundles.md). Waits about half a minute for a checkpoint that covers them.
 Needs a key with the scopes audit:read and records:read; for a range without documents only audit:read. An entry of
 the ledger (export-made) names who made the bundle.
 
@@ -127,7 +127,7 @@ function parseSubject(
     if (positionals.length > 0 || (isPeriod && run !== undefined))
       throw new UsageError('bundle takes one of RECORD, --run RECORD, and --from with --to')
     if (run !== undefined) return { run }
-    if (from === undefined || to === undefined) throw new UsageError('--from and --to go together')
+    if (from === undefined || to === undefined) throw new UsageError('--from and --to must both be given')
     return { from: parseEnd(from, '--from'), to: parseEnd(to, '--to'), filter: isFiltered ? filter : null }
   }
   return { record: onlyArgument(positionals, 'bundle RECORD, --run RECORD, or --from and --to') }
@@ -143,7 +143,7 @@ async function refuseFaulty(path: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof VerificationError)) throw error
     throw new RefusedError(
-      `the server's answer does not verify (${error.message}): if the records changed meanwhile, try again`,
+      `the server's answer does not verify (${error.message}): try again, because the records may have changed meanwhile`,
     )
   }
 }

@@ -111,8 +111,8 @@ function makeProve(client: Tallystick, path: string): Prove {
   return (from, to) =>
     client.checkpoints.consistency(from, to).catch((error: Error) => {
       const message =
-        `the checkpoint of ${to} entries is not stored: the server does not prove that it continues the stored one ` +
-        `of ${from} (${error.message}). Ask the server's operator; if it stays so, check the ledger by what you have: ` +
+        `the checkpoint of ${to} entries is not stored: the server does not prove that it continues the stored checkpoint ` +
+        `of ${from} entries (${error.message}). Ask the server's operator. If the error persists, check the ledger: ` +
         `tallystick verify --checkpoint ${path}`
       throw isAway(error)
         ? new SourceError('unavailable', message, { cause: error })

@@ -47,7 +47,7 @@ export const erase = defineCommand({
   options: OPTIONS,
   async run(values, [id, document, ...more], io) {
     if (id === undefined || document === undefined || more.length > 0) throw new UsageError(`say: ${USAGE}`)
-    const target = parseTarget(parseChoice(document, DOCUMENTS, 'what is erased'), values)
+    const target = parseTarget(parseChoice(document, DOCUMENTS, 'the document to erase'), values)
     const { code, reason } = values
     if (code === undefined)
       throw new UsageError('erase needs --code CODE: the reason, as a word for programs')
@@ -78,13 +78,13 @@ function parseTarget(
     throw new UsageError(
       ofCompletion
         ? `erase ${document} needs --completion cmp_…: gated.completion.id of the record`
-        : `--completion does not go with ${document}`,
+        : `--completion cannot be used with ${document}`,
     )
   if ((document === 'reason') !== (seq !== undefined))
     throw new UsageError(
       document === 'reason'
         ? 'erase reason needs --seq N: the entry whose reason it is'
-        : `--seq does not go with ${document}`,
+        : `--seq cannot be used with ${document}`,
     )
   const entry = parseCount(seq, '--seq', { min: 0 })
   switch (document) {

@@ -25,13 +25,13 @@ import {
 
 const HELP = `tallystick flush
 
-Sends the records that hooks and proxies have put into the outbox of this user, and shows what is left. They send
-records themselves within seconds: use this after an outage of the server, and to see why records are not sent. Ends
-with 69 if something is left.
+Sends the records that hooks and proxies have put into the outbox of this user, and shows what is left. Hooks and
+proxies send records themselves within seconds: use this after an outage of the server, and to see why records are not
+sent. Ends with 69 if something is left.
 
   --spool DIR      the outbox. Default: TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
   --timeout S      how long to try; default ${FLUSH_SECONDS_DEFAULT}
-  --background     as a hook runs it: waits ${OUTBOX_IDLE_MS / 1000} s for more records, and gives up ${OUTBOX_BACKGROUND_MS_MAX / 1000} s after the last success
+  --background     the mode of hooks: wait ${OUTBOX_IDLE_MS / 1000} s for more records, and give up ${OUTBOX_BACKGROUND_MS_MAX / 1000} s after the last success
 ${CONNECTION_HELP}
   -h, --help
 
@@ -67,7 +67,7 @@ async function flushNow(options: SenderOptions, timeoutMs: number, io: Io): Prom
   io.stdout.write(`${recorded} records sent${refused > 0 ? `, ${refused} refused` : ''}\n`)
   if (left === null && !hasWork(directory)) return EXIT.ok
   io.stderr.write(
-    `tallystick: records are left in ${directory}: ${plain(left ?? 'they arrived meanwhile')}. What to do: solve that, and run the command again\n`,
+    `tallystick: records are left in ${directory}: ${plain(left ?? 'they arrived after the last attempt')}. What to do: remove this cause, and run the command again\n`,
   )
   return EXIT.unavailable
 }

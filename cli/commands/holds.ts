@@ -8,7 +8,7 @@ import { NARROW_HELP, NARROW_OPTIONS, narrowOf } from './retention.ts'
 export const holdsSet = showItem({
   usage: 'holds set CASE',
   flags: '[--type TYPE] [--agent AGENT] [--record RECORD]… | --all',
-  about: `Holds records: until the hold is lifted no document of theirs is erased, by a rule or by a request
+  about: `Sets a legal hold: until it is lifted no rule and no request erases a document of the records
 (docs/guides/erasure-and-retention.md). The hold is on records that match all given options. Holds on the same record
 add up. CASE is signed, so it must not name a person. Needs a key with the scope retention:manage.`,
   options: { record: { type: 'string', multiple: true }, all: { type: 'boolean' }, ...NARROW_OPTIONS },

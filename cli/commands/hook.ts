@@ -24,9 +24,9 @@ import { shellQuote } from '../shell-quote.ts'
 const HELP = `tallystick hook
 
 Records the hook events of a coding agent. Reads one event from standard input, puts its record into the outbox of this
-user, and starts a process that sends it. Ends with 0, unless --fail-closed denies a call: so it stops nothing, and
-delays the agent only by its own start. Every tool call becomes an action before it and an outcome after it, below the
-session. Requested and denied permissions become approvals.
+user, and starts a process that sends it. Ends with 0 unless --fail-closed denies a call, so it never stops the agent.
+The only delay is the start of this command. Every tool call becomes an action before it and an outcome after it, below
+the session. Requested and denied permissions become approvals.
 
   --settings           print the hooks for the settings of Claude Code (~/.claude/settings.json), and end
   --content            store arguments and results, not only their digests, up to ${CONTENT_BYTES_MAX / 1024} KiB each

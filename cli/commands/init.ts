@@ -30,9 +30,9 @@ const AGENT_SCOPES: readonly Scope[] = ['records:write', 'records:read:own']
 const HELP = `tallystick init [--server URL] [--api-key KEY] [--agent NAME [--scopes SCOPES]]
 
 Stores a server and an API key for this user, so that other commands need no options: in
-$XDG_CONFIG_HOME/tallystick/credentials.json, with mode 0600. Both are checked first. Without options it takes those
-that \`npm start\` wrote in this folder or one above. If there is no key, it asks for one, or reads it from standard
-input. Pins the ledger's first key, like \`verify --pin\`, if the API key may read it (audit:read).
+$XDG_CONFIG_HOME/tallystick/credentials.json, with mode 0600. Both are checked first. Without options it takes the
+server and key that \`npm start\` wrote in this folder or one above. If there is no key, it asks for one, or reads it
+from standard input. Pins the ledger's first key, like \`verify --pin\`, if the API key may read it (audit:read).
 
   --server URL     the server. Default: TALLYSTICK_URL, or what \`npm start\` wrote, or ${URL_DEFAULT}
   --api-key KEY    an API key. Default: TALLYSTICK_API_KEY (not visible in process lists), or what \`npm start\` wrote
@@ -62,7 +62,7 @@ export const init = defineCommand({ help: HELP, options: OPTIONS, run })
 async function run(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
   noArguments(positionals, 'init, with options')
   if (values.scopes !== undefined && values.agent === undefined)
-    throw new UsageError('--scopes goes with --agent')
+    throw new UsageError('--scopes can only be used with --agent')
   const { url, apiKey } = await chooseServer(values, io)
   const client = new Tallystick({ baseUrl: url, apiKey })
   const about = await client.ledger.get()

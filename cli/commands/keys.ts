@@ -71,9 +71,9 @@ tallystick keys otlp KEY --default`,
 given get their defaults: agents, digest, reject. Needs a key with the scope keys:manage.`,
   options: OTLP,
   optionsHelp: `  --take WHICH     agents: only spans and logs of agents' actions; all: everything
-  --content HOW    of prompts, answers, arguments and results: digest: only their digests; keep: the content
-  --rest HOW       reject: the exporter is told how many were not accepted; drop: it is not told
-  --default        all defaults`,
+  --content HOW    digest: store only digests of prompts, answers, arguments and results; keep: store them
+  --rest HOW       reject: tell the exporter how many spans and logs were not accepted; drop: tell it nothing
+  --default        use the default of every option`,
   examples: [
     'keys otlp key_01kd2m3n4p5q6r7s8t9v0w1x2y --rest drop',
     'keys otlp key_01kd2m3n4p5q6r7s8t9v0w1x2y --take all --content keep',
@@ -95,7 +95,7 @@ function parseLimit({ 'per-second': perSecond, burst, none }: ValuesOf<typeof LI
 
 function parseNumber(text: string): number {
   if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return Number(text)
-  throw new UsageError(`${JSON.stringify(text)} is not a number of requests`)
+  throw new UsageError(`${JSON.stringify(text)} is not a number of requests, such as 100 or 0.5`)
 }
 
 function parseOtlp({ take, content, rest, default: all }: ValuesOf<typeof OTLP>): OtlpSettings | null {

@@ -119,7 +119,7 @@ function openerOf(
     )
   const { upstream, header = [] } = values
   if (upstream === undefined) {
-    if (header.length > 0) throw new UsageError('--header goes with --upstream')
+    if (header.length > 0) throw new UsageError('--header can only be used with --upstream')
     return (downstream, apiKey) => {
       const { env, dropped } = environment.forChild(apiKey)
       for (const name of dropped)

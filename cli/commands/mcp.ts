@@ -40,7 +40,7 @@ export const mcp = defineCommand({
     ...CONNECTION_OPTIONS,
   },
   async run(values, positionals, io) {
-    noArguments(positionals, 'mcp, which its client talks to on standard input')
+    noArguments(positionals, 'mcp [OPTIONS]')
     const warn = (message: string) => void io.stderr.write(`tallystick: ${message}\n`)
     const trust = {
       kids: (values.key ?? []).map(parseKid),

@@ -80,8 +80,8 @@ peers:manage.`,
 export const peersForks = listItems({
   usage: 'peers forks PEER',
   flags: '[--limit N]',
-  about: `Lists entries that a peer signed and that contradict what it sent before. They were refused, and are stored, because
-their envelopes prove that the peer signed both. Needs a key with the scope peers:manage or audit:read.`,
+  about: `Lists entries that a peer signed and that contradict what it sent before. They were refused, and are stored as
+evidence: their envelopes prove that the peer signed both. Needs a key with the scope peers:manage or audit:read.`,
   examples: [
     'peers forks peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
     'peers forks peer_01kd2m3n4p5q6r7s8t9v0w1x2y | jq -r .record',

@@ -66,8 +66,8 @@ function refuseContradictions(values: Values): void {
     throw new UsageError('tail takes -n, --after or --from-beginning, not several of them')
   if (values.entries) {
     if (values.events !== undefined || values.types !== undefined || values['from-beginning'])
-      throw new UsageError('--events, --types and --from-beginning do not go with --entries')
-  } else if (values.lines !== undefined) throw new UsageError('-n goes with --entries')
+      throw new UsageError('--events, --types and --from-beginning cannot be used with --entries')
+  } else if (values.lines !== undefined) throw new UsageError('-n can only be used with --entries')
 }
 
 async function tailEvents(client: Tallystick, values: Values, io: Io): Promise<void> {

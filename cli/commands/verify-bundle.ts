@@ -70,7 +70,7 @@ export const verifyBundle = defineCommand({
     const path = onlyArgument(positionals, 'verify bundle FILE')
     const { consistency, checkpoint = [], key = [] } = values
     if (consistency !== undefined && checkpoint.length === 0)
-      throw new UsageError('--consistency joins the bundle to a checkpoint that you stored: add --checkpoint')
+      throw new UsageError('--consistency needs a checkpoint that you stored: add --checkpoint FILE')
     const witnesses = await parseWitnessOptions(values)
     const found = await checkBundle(openPieces(path), {
       kids: key.map(parseKid),

@@ -37,7 +37,7 @@ export async function verifyProofCommand(
 ): Promise<ExitCode> {
   const { checkpoint = [], consistency, record } = values
   if (consistency !== undefined && checkpoint.length === 0)
-    throw new UsageError('--consistency joins the proof to a checkpoint that you stored: add --checkpoint')
+    throw new UsageError('--consistency needs a checkpoint that you stored: add --checkpoint FILE')
   const noteKey = await parseNoteKey(values['note-key'])
   const found = await checkProof({
     proof: await readBytes(values.proof, PROOF_BYTES_MAX),

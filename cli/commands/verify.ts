@@ -231,7 +231,7 @@ function refuseMixture(values: Values, positionals: readonly string[]): void {
   const isProof = values.proof !== undefined
   const misplaced = (isProof ? WITHOUT_PROOF : WITH_PROOF).find((name) => values[name] !== undefined)
   if (misplaced !== undefined)
-    throw new UsageError(`--${misplaced} ${isProof ? 'does not go' : 'goes'} with --proof`)
+    throw new UsageError(`--${misplaced} ${isProof ? 'cannot' : 'can only'} be used with --proof`)
   if (isProof && positionals.length > 0)
     throw new UsageError('verify reads one thing: a ledger, or the FILE of --proof')
 }
@@ -248,15 +248,15 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
     )
   }
   if (ledger !== undefined && databaseUrl === undefined && archive === undefined)
-    throw new UsageError('--ledger goes with --database or --archive')
+    throw new UsageError('--ledger can only be used with --database or --archive')
   if (values['archive-key'] !== undefined && archive === undefined)
-    throw new UsageError('--archive-key goes with --archive')
+    throw new UsageError('--archive-key can only be used with --archive')
   const [path] = positionals
   if (
     values['api-key'] !== undefined &&
     (path !== undefined || databaseUrl !== undefined || archive !== undefined)
   )
-    throw new UsageError('--api-key goes with a server')
+    throw new UsageError('--api-key can only be used with a server')
   if (databaseUrl !== undefined) {
     // Loaded on demand, because verifying a file needs no Postgres client.
     const { Database } = await import('../../src/db/connect/connection.ts')
@@ -293,7 +293,7 @@ function exportOnly(path: string): LedgerSource {
     open: () =>
       source.open().catch((error: unknown) => {
         if (!(error instanceof SourceError) || error.kind !== 'not_a_ledger') throw error
-        const message = `${error.message}. It is no bundle, proof or receipt either`
+        const message = `${error.message}. The file is no bundle, proof or receipt either`
         throw new SourceError(error.kind, message, { cause: error })
       }),
   }

@@ -13,7 +13,7 @@ export async function checkAudits(client: Tallystick): Promise<Finding> {
   if (ended !== undefined) return findingOf(ended)
   const [open] = data
   if (open?.error) return warn(CHECK, `${open.id} failed, and will be tried again: ${open.error.reason}`, LOG)
-  return ok(CHECK, open === undefined ? 'there was none yet' : `${open.id} is ${open.state}`)
+  return ok(CHECK, open === undefined ? 'there was no audit yet' : `${open.id} is ${open.state}`)
 }
 
 const LOG =

@@ -61,8 +61,8 @@ function checkExpiry(expiresAt: string | null, nowMs: number): Finding {
   if (Date.parse(expiresAt) - nowMs > EXPIRY_WARNING_MS) return ok('expiry', expiresAt)
   return warn(
     'expiry',
-    `it ends at ${expiresAt}`,
-    'have a new one made: tallystick keys create, or keys rotate',
+    `the key expires at ${expiresAt}`,
+    'have a new key made (tallystick keys create), or a new secret (tallystick keys rotate)',
   )
 }
 
@@ -83,7 +83,7 @@ async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitM
       if (!(error instanceof ProofError)) throw error
       return fail(
         'checkpoint',
-        `it does not verify: ${error.message}`,
+        `the newest checkpoint does not verify: ${error.message}`,
         'do not trust this server, and tell an auditor',
       )
     }

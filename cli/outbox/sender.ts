@@ -69,7 +69,11 @@ export async function sendOnce(
     await notarizer.close({ timeoutMs: 1 }).catch(() => {})
   }
   const { recorded, refused, buffered, lastError } = notarizer.stats
-  return { recorded, refused, left: buffered === 0 ? null : (lastError?.message ?? 'the time was over') }
+  return {
+    recorded,
+    refused,
+    left: buffered === 0 ? null : (lastError?.message ?? 'the time limit was reached'),
+  }
 }
 
 /**

@@ -50,12 +50,13 @@ export function judgeConnections(facts: ConnectionFacts, plan: ConnectionPlan): 
     `max_connections ${facts.max}, ${facts.reserved} of them reserved${limits.map((limit) => `, ${limit}`).join('')}; ` +
     `${facts.inUse} in use. An API process takes up to ${API_CONNECTIONS}, a worker ${WORKER_CONNECTIONS}: ` +
     (plan.workerFits
-      ? `with a worker there is room for ${plan.apiProcesses}`
+      ? `beside a worker there is room for ${plan.apiProcesses} API processes`
       : 'there is no room for a worker')
   const advice = `raise max_connections or the limits: each API process needs ${API_CONNECTIONS}, each worker ${WORKER_CONNECTIONS}`
   if (!plan.workerFits || plan.apiProcesses === 0) return fail('connections', detail, advice)
   // One process is too few, because during a rolling restart the old and the new process run at the same time.
-  if (plan.apiProcesses === 1) return warn('connections', `${detail}: none for a rolling restart`, advice)
+  if (plan.apiProcesses === 1)
+    return warn('connections', `${detail}; a rolling restart needs room for one more`, advice)
   return ok('connections', detail)
 }
 

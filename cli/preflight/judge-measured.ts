@@ -33,8 +33,8 @@ export function judgeCommits(commits: Commits | null, gateMs: number): Finding[]
       fail(
         'flush',
         `no commit finished within ${PREFLIGHT_ANSWER_TIMEOUT_MS / 1000} s, so the disk could not be measured`,
-        'use the primary; are the standbys of synchronous_standby_names connected, and may this login execute ' +
-          'pg_logical_emit_message, as every login may by default?',
+        'use the primary; check that the standbys in synchronous_standby_names are connected, and that this login may ' +
+          'execute pg_logical_emit_message (every login may by default)',
       ),
     ]
   return [ok('commit', `one after another: ${latencyText(commits.commit)}`), judgeFlush(commits, gateMs)]
@@ -49,7 +49,7 @@ function judgeFlush({ unflushed, flush }: Commits, gateMs: number): Finding {
       'every append waits for a flush: use a faster disk or a less busy machine, or raise --gate-ms',
     )
   if (flush.p99 / 1e6 > gateMs)
-    return warn('flush', `${detail}, and the p99 is above it`, 'is the disk shared, or busy?')
+    return warn('flush', `${detail}, and the p99 is above it`, 'check whether the disk is shared or busy')
   return ok('flush', detail)
 }
 

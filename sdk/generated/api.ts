@@ -71,7 +71,7 @@ export type Cancellation = Revision
 export type LedgerEvent =
   | {
       /**
-       * the same in every answer
+       * id of the event, the same in every answer
        */
       id: string
       type:
@@ -86,79 +86,79 @@ export type LedgerEvent =
         | 'record.cancelled'
         | 'record.expired'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: RecordEventData
     }
   | {
       /**
-       * the same in every answer
+       * id of the event, the same in every answer
        */
       id: string
       type: 'signal.emitted'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: SignalEventData
     }
   | {
       /**
-       * the same in every answer
+       * id of the event, the same in every answer
        */
       id: string
       type: 'batch.recorded'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: BatchEventData
     }
   | {
       /**
-       * the same in every answer
+       * id of the event, the same in every answer
        */
       id: string
       type: 'payload.erased'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: ErasureEventData
     }
   | {
       /**
-       * the same in every answer
+       * id of the event, the same in every answer
        */
       id: string
       type: 'entry.received'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: ReceivedEventData
     }
   | {
       /**
-       * the same in every answer
+       * id of the event, the same in every answer
        */
       id: string
       type: 'statement.registered'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: StatementEventData
     }
   | {
       /**
-       * the same in every answer
+       * id of the event, the same in every answer
        */
       id: string
       type: 'checkpoint.published'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: CheckpointEventData
@@ -177,7 +177,7 @@ export type WebhookEvent =
         | 'record.cancelled'
         | 'record.expired'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: RecordEventData
@@ -185,7 +185,7 @@ export type WebhookEvent =
   | {
       type: 'signal.emitted'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: SignalEventData
@@ -193,7 +193,7 @@ export type WebhookEvent =
   | {
       type: 'batch.recorded'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: BatchEventData
@@ -201,7 +201,7 @@ export type WebhookEvent =
   | {
       type: 'payload.erased'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: ErasureEventData
@@ -209,7 +209,7 @@ export type WebhookEvent =
   | {
       type: 'entry.received'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: ReceivedEventData
@@ -217,7 +217,7 @@ export type WebhookEvent =
   | {
       type: 'statement.registered'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: StatementEventData
@@ -225,7 +225,7 @@ export type WebhookEvent =
   | {
       type: 'checkpoint.published'
       /**
-       * when it was recorded
+       * when the entry or checkpoint was recorded
        */
       timestamp: string
       data: CheckpointEventData
@@ -233,7 +233,7 @@ export type WebhookEvent =
   | {
       type: 'webhook.paused'
       /**
-       * when it happened
+       * when the event happened
        */
       timestamp: string
       data: WebhookPausedEventData
@@ -241,7 +241,7 @@ export type WebhookEvent =
   | {
       type: 'webhook.test'
       /**
-       * when it happened
+       * when the event happened
        */
       timestamp: string
       data: WebhookTestEventData
@@ -328,7 +328,7 @@ export type PutLedgersByIdTilesAnswer = PutLedgersByIdTilesBody
 export interface RateLimit {
   requestsPerSecond: number
   /**
-   * requests at once after a pause
+   * number of requests that are accepted at once after a pause
    */
   burst: number
 }
@@ -403,7 +403,7 @@ export interface HashedItem {
   occurredAt?: string | undefined
   parent?: string | undefined
   /**
-   * of the salted references
+   * digest of the salted references
    */
   references?: string | undefined
   traceparent?: string | undefined
@@ -432,7 +432,7 @@ export interface NewKey {
 export interface Erasure {
   document: 'payload' | 'evidence' | 'values' | 'reason'
   /**
-   * of the entry that has the digest of the erased document
+   * seq of the entry that has the digest of the erased document
    */
   documentSeq: number
   /**
@@ -472,14 +472,14 @@ export interface LedgerRecord {
    */
   nextEvents: EntryKind[]
   /**
-   * null: erased, or its home shares only digests
+   * null: the payload is erased, or the home ledger shares only digests
    */
   payload: {
     [k: string]: unknown
   } | null
   salt: string | null
   /**
-   * of the salted payload (docs/formats/documents.md)
+   * digest of the salted payload (docs/formats/documents.md)
    */
   digest: string
   /**
@@ -499,7 +499,7 @@ export interface LedgerRecord {
    */
   recordedAt: string
   /**
-   * its newest entry; for a record of another ledger, the entry that received it
+   * the newest entry of the record; for a record of another ledger, the entry that received it
    */
   entry: RecordEntry
   batch: string | null
@@ -510,7 +510,7 @@ export interface LedgerRecord {
     [k: string]: unknown
   } | null
   /**
-   * null: not erased. From this entry on, the payload is null
+   * the erasure of the payload; null: not erased
    */
   erasure: RecordErasure | null
   /**
@@ -539,7 +539,7 @@ export interface RecordEntry {
 }
 export interface RecordErasure {
   /**
-   * null: the entry cannot be read, so no signed entry says why
+   * reason of the erasure; null: the entry that signs the reason cannot be read
    */
   code: string | null
   by: string | 'system'
@@ -570,16 +570,16 @@ export interface GatedRecord {
   verdict: Verdict | null
   overturn: Overturn | null
   /**
-   * the newest
+   * the newest revision request
    */
   revision: Revision | null
   cancellation: Cancellation | null
   /**
-   * peers that it is shared with; null: none
+   * peers with which the record is shared; null: none
    */
   share: SharedWith[] | null
   /**
-   * for a record of another ledger: the newest step offered in this ledger
+   * for a record of another ledger: the newest step that an agent of this ledger offered
    */
   offer: Offer | null
 }
@@ -600,16 +600,16 @@ export interface Completion {
    */
   recordedAt: string
   /**
-   * of its entry
+   * seq of the step’s entry
    */
   seq: number
   salt: string | null
   /**
-   * of the salted document; null: the step has none
+   * digest of the salted document; null: the step has none
    */
   digest: string | null
   /**
-   * the entry that erased the document
+   * seq of the entry that erased the document
    */
   erasedBy: number | null
 }
@@ -633,16 +633,16 @@ export interface Verification {
    */
   recordedAt: string
   /**
-   * of its entry
+   * seq of the step’s entry
    */
   seq: number
   salt: string | null
   /**
-   * of the salted document; null: the step has none
+   * digest of the salted document; null: the step has none
    */
   digest: string | null
   /**
-   * the entry that erased the document
+   * seq of the entry that erased the document
    */
   erasedBy: number | null
 }
@@ -650,7 +650,7 @@ export interface Verdict {
   verdict: 'accept' | 'reject'
   signal: SettlementSignal
   /**
-   * null: the step has none, or it is erased
+   * null: the step has no reason, or the reason is erased
    */
   reason: string | null
   /**
@@ -662,16 +662,16 @@ export interface Verdict {
    */
   recordedAt: string
   /**
-   * of its entry
+   * seq of the step’s entry
    */
   seq: number
   salt: string | null
   /**
-   * of the salted document; null: the step has none
+   * digest of the salted document; null: the step has none
    */
   digest: string | null
   /**
-   * the entry that erased the document
+   * seq of the entry that erased the document
    */
   erasedBy: number | null
 }
@@ -684,7 +684,7 @@ export interface SettlementSignal {
 export interface Overturn {
   signal: SettlementSignal
   /**
-   * null: the step has none, or it is erased
+   * null: the step has no reason, or the reason is erased
    */
   reason: string | null
   /**
@@ -696,22 +696,22 @@ export interface Overturn {
    */
   recordedAt: string
   /**
-   * of its entry
+   * seq of the step’s entry
    */
   seq: number
   salt: string | null
   /**
-   * of the salted document; null: the step has none
+   * digest of the salted document; null: the step has none
    */
   digest: string | null
   /**
-   * the entry that erased the document
+   * seq of the entry that erased the document
    */
   erasedBy: number | null
 }
 export interface Revision {
   /**
-   * null: the step has none, or it is erased
+   * null: the step has no reason, or the reason is erased
    */
   reason: string | null
   /**
@@ -723,16 +723,16 @@ export interface Revision {
    */
   recordedAt: string
   /**
-   * of its entry
+   * seq of the step’s entry
    */
   seq: number
   salt: string | null
   /**
-   * of the salted document; null: the step has none
+   * digest of the salted document; null: the step has none
    */
   digest: string | null
   /**
-   * the entry that erased the document
+   * seq of the entry that erased the document
    */
   erasedBy: number | null
 }
@@ -747,11 +747,11 @@ export interface Offer {
   state: 'pending' | 'taken' | 'refused'
   step: 'record-activated' | 'completion-submitted'
   /**
-   * of the record after the step
+   * version of the record after the step
    */
   version: number
   /**
-   * null for other steps
+   * the offered completion; null: the step is not a completion
    */
   completion: string | null
   /**
@@ -763,31 +763,31 @@ export interface Offer {
    */
   recordedAt: string
   /**
-   * of its entry in this ledger
+   * seq of the offer’s entry in this ledger
    */
   seq: number
   /**
-   * reason of the refusal
+   * reason of the refusal, as a code; null: not refused
    */
   code: string | null
   /**
-   * the entry of this ledger that received the home’s decision
+   * seq of the entry that received the home’s decision
    */
   decidedBy: number | null
 }
 export interface Problem {
   /**
-   * names the code; not an address to fetch
+   * a URI that names the code; not an address to fetch
    */
   type: string
   title: string
   status: number
   /**
-   * for people; may change
+   * what is wrong, for people; the text may change
    */
   detail: string
   /**
-   * for programs; stable
+   * the error, for programs; stable
    */
   code: ErrorCode
   requestId: string
@@ -796,7 +796,7 @@ export interface Problem {
    */
   retryable: boolean
   /**
-   * why an envelope is not accepted: a code of its format
+   * why an envelope is not accepted: a code of docs/formats/envelopes.md or docs/formats/statements.md
    */
   reason?: string | undefined
   /**
@@ -824,7 +824,7 @@ export interface Problem {
    */
   recordType?: string | undefined
   /**
-   * the entry that ended it, or the offer that must be decided first
+   * seq of the entry that ended the target, or of the offer that must be decided first
    */
   seq?: number | undefined
   /**
@@ -832,7 +832,7 @@ export interface Problem {
    */
   remaining?: ErasableDocument[] | undefined
   /**
-   * holds that prevent it, oldest first
+   * holds that prevent the erasure, oldest first
    */
   holds?: {
     /**
@@ -842,11 +842,11 @@ export interface Problem {
     case: string
   }[] | undefined
   /**
-   * the record’s state, which does not allow this
+   * state of the record, which does not allow the request
    */
   state?: RecordState | undefined
   /**
-   * the record’s
+   * version of the record
    */
   version?: number | undefined
   /**
@@ -854,7 +854,7 @@ export interface Problem {
    */
   nextEvents?: EntryKind[] | undefined
   /**
-   * the identical webhook that exists
+   * the existing webhook that is identical
    */
   webhook?: string | undefined
   /**
@@ -873,7 +873,7 @@ export interface Problem {
 export interface ErasableDocument {
   document: 'payload' | 'evidence' | 'values' | 'reason'
   /**
-   * of the entry that has its digest
+   * seq of the entry that has the document’s digest
    */
   seq: number
   /**
@@ -881,13 +881,13 @@ export interface ErasableDocument {
    */
   completion: string | null
   /**
-   * the address that erases it
+   * the address of the request that erases the document
    */
   address: string
 }
 export interface RpcStatus {
   /**
-   * of google.rpc.Code
+   * a value of google.rpc.Code
    */
   code: number
   /**
@@ -901,7 +901,7 @@ export interface Ledger {
   issuer: string
   origin: string
   /**
-   * the key of its checkpoints, as a C2SP verifier key
+   * the key that signs the ledger’s checkpoints, as a C2SP verifier key
    */
   noteVerifierKey: string
 }
@@ -926,7 +926,7 @@ export interface PublishedKey {
 export interface Statement {
   id: string
   /**
-   * of the statement’s own entry; the next entry registers it
+   * seq of the statement’s own entry; the next entry registers the statement
    */
   seq: number
   /**
@@ -941,7 +941,7 @@ export interface Statement {
    */
   kid: string
   /**
-   * the agent that registered it
+   * the agent that registered the statement
    */
   actor: string
   /**
@@ -952,7 +952,7 @@ export interface Statement {
 export interface RegistrationPolicy {
   issuers: {
     /**
-     * claim 1 of its statements
+     * the issuer: claim 1 of its statements
      */
     issuer: string
     keys: {
@@ -968,15 +968,15 @@ export interface RegistrationPolicy {
     }[]
   }[]
   /**
-   * media types of payloads, or CoAP content formats in digits; absent: all
+   * accepted media types of payloads, or CoAP content formats in digits; absent: all
    */
   contentTypes?: string[] | undefined
   /**
-   * of the entry that set it
+   * seq of the entry that set the policy
    */
   seq: number
   /**
-   * of the entry that set it; statements registered under the policy name it
+   * leaf of the entry that set the policy; statements registered under the policy name this leaf
    */
   leaf: string
   /**
@@ -992,18 +992,18 @@ export interface RecordType {
   type: string
   gated: boolean
   /**
-   * of the definition in canonical form
+   * digest of the definition in canonical form
    */
   digest: string
   /**
-   * null: built in
+   * null: a built-in type
    */
   registeredAt: string | null
   definition: {
     [k: string]: unknown
   }
   /**
-   * null: built in, with its digest in the ledger’s first entry
+   * the entry that registers the type; null: a built-in type, whose digest is in the ledger’s first entry
    */
   entry: EntryPlace | null
 }
@@ -1042,7 +1042,7 @@ export interface SigningKey {
    */
   spki: string
   /**
-   * from this entry on, for good, only what the agent has signed is accepted in its name
+   * true: from this entry on the ledger accepts only entries that the agent has signed. Cannot be undone
    */
   required: boolean
   /**
@@ -1051,25 +1051,25 @@ export interface SigningKey {
   registeredAt: string
   revokedAt: string | null
   /**
-   * of the entry that registers it
+   * seq of the entry that registers the key
    */
   seq: number
   /**
-   * of the entry that revokes it; null: it is valid
+   * seq of the entry that revokes the key; null: the key is valid
    */
   revokedSeq: number | null
 }
 export interface OtlpSettings {
   /**
-   * agents: only spans and logs about actions of agents
+   * agents: accept only spans and logs about actions of agents; all: accept all
    */
   take: 'agents' | 'all'
   /**
-   * how to store attributes with content: their digest, or the value itself
+   * attributes with content. digest: store their digests; keep: store the values
    */
   content: 'digest' | 'keep'
   /**
-   * whether the answer reports how many were not accepted
+   * spans and logs that are not accepted. reject: the answer reports their number; drop: it does not
    */
   rest: 'reject' | 'drop'
 }
@@ -1083,18 +1083,18 @@ export interface ApiKey {
    */
   createdAt: string
   /**
-   * the key that it was made with; null: the operator made it
+   * the key with which this key was made; null: the operator made this key
    */
   madeBy: string | null
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
-   * null: the defaults of docs/integrations/otlp.md
+   * settings for OTLP; null: the defaults of docs/integrations/otlp.md
    */
   otlp: OtlpSettings | null
   /**
-   * one, or more during a rotation; none after the key was revoked
+   * valid secrets: one, or more during a rotation; none after the key was revoked
    */
   secrets: {
     expiresAt: string | null
@@ -1104,7 +1104,7 @@ export interface RecordEventData {
   ledger: string
   entry: EntryPlace
   /**
-   * as signed
+   * the signed subjects
    */
   subjects: {
     name: string
@@ -1114,7 +1114,7 @@ export interface RecordEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` describes it
+   * the signed predicate: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1125,7 +1125,7 @@ export interface RecordEventData {
    */
   envelope?: string | undefined
   /**
-   * documents of the entry; none for a batch
+   * documents of the entry; a batch has none
    */
   documents?: {
     subject: string
@@ -1152,7 +1152,7 @@ export interface RecordEventData {
         )
       | null
     /**
-     * the entry that erased it
+     * seq of the entry that erased the document
      */
     erasedBy: number | null
     /**
@@ -1168,11 +1168,11 @@ export interface EventRecord {
    */
   type: string
   /**
-   * after this event
+   * state of the record after this event
    */
   state: RecordState
   /**
-   * after this event
+   * version of the record after this event
    */
   version: number
 }
@@ -1180,7 +1180,7 @@ export interface SignalEventData {
   ledger: string
   entry: EntryPlace
   /**
-   * as signed
+   * the signed subjects
    */
   subjects: {
     name: string
@@ -1190,7 +1190,7 @@ export interface SignalEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` describes it
+   * the signed predicate: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1198,11 +1198,11 @@ export interface SignalEventData {
   record: EventRecord
   signal: SettlementSignal
   /**
-   * the signed verdict
+   * COSE_Sign1 of the verdict’s entry
    */
   envelope: string
   /**
-   * documents of the entry; none for a batch
+   * documents of the entry; a batch has none
    */
   documents?: {
     subject: string
@@ -1229,7 +1229,7 @@ export interface SignalEventData {
         )
       | null
     /**
-     * the entry that erased it
+     * seq of the entry that erased the document
      */
     erasedBy: number | null
     /**
@@ -1242,7 +1242,7 @@ export interface BatchEventData {
   ledger: string
   entry: EntryPlace
   /**
-   * as signed
+   * the signed subjects
    */
   subjects: {
     name: string
@@ -1252,7 +1252,7 @@ export interface BatchEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` describes it
+   * the signed predicate: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1268,7 +1268,7 @@ export interface BatchEventData {
       [k: string]: number
     }
     /**
-     * address of the records (scope audit:read)
+     * address from which to read the records; needs the scope audit:read
      */
     records: string
   }
@@ -1277,7 +1277,7 @@ export interface BatchEventData {
    */
   envelope?: string | undefined
   /**
-   * documents of the entry; none for a batch
+   * documents of the entry; a batch has none
    */
   documents?: {
     subject: string
@@ -1304,7 +1304,7 @@ export interface BatchEventData {
         )
       | null
     /**
-     * the entry that erased it
+     * seq of the entry that erased the document
      */
     erasedBy: number | null
     /**
@@ -1317,7 +1317,7 @@ export interface ErasureEventData {
   ledger: string
   entry: EntryPlace
   /**
-   * as signed
+   * the signed subjects
    */
   subjects: {
     name: string
@@ -1327,7 +1327,7 @@ export interface ErasureEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` describes it
+   * the signed predicate: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1339,7 +1339,7 @@ export interface ErasureEventData {
      */
     type: string
     /**
-     * an erasure is not a step
+     * null, because an erasure is not a step
      */
     state: null
     version: null
@@ -1349,7 +1349,7 @@ export interface ErasureEventData {
    */
   envelope?: string | undefined
   /**
-   * documents of the entry; none for a batch
+   * documents of the entry; a batch has none
    */
   documents?: {
     subject: string
@@ -1376,7 +1376,7 @@ export interface ErasureEventData {
         )
       | null
     /**
-     * the entry that erased it
+     * seq of the entry that erased the document
      */
     erasedBy: number | null
     /**
@@ -1389,7 +1389,7 @@ export interface ReceivedEventData {
   ledger: string
   entry: EntryPlace
   /**
-   * as signed
+   * the signed subjects
    */
   subjects: {
     name: string
@@ -1399,7 +1399,7 @@ export interface ReceivedEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` describes it
+   * the signed predicate: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1414,17 +1414,17 @@ export interface ReceivedEventData {
      */
     type: string
     /**
-     * after the received entry; null: that is not a step
+     * state of the record after the received entry; null: that entry is not a step
      */
     state: RecordState | null
     version: number | null
   } | null
   /**
-   * the peer that sent it
+   * the peer that sent the entry
    */
   peer: string
   /**
-   * the entry of the other ledger
+   * the received entry of the other ledger
    */
   received: {
     ledger: string
@@ -1445,7 +1445,7 @@ export interface ReceivedEventData {
    */
   envelope?: string | undefined
   /**
-   * documents of the entry; none for a batch
+   * documents of the entry; a batch has none
    */
   documents?: {
     subject: string
@@ -1472,7 +1472,7 @@ export interface ReceivedEventData {
         )
       | null
     /**
-     * the entry that erased it
+     * seq of the entry that erased the document
      */
     erasedBy: number | null
     /**
@@ -1481,7 +1481,7 @@ export interface ReceivedEventData {
     references?: string[] | undefined
   }[] | undefined
   /**
-   * COSE_Sign1 of the received entry, beside `envelope`
+   * COSE_Sign1 of the received entry; present whenever `envelope` is
    */
   receivedEnvelope?: string | undefined
 }
@@ -1489,7 +1489,7 @@ export interface StatementEventData {
   ledger: string
   entry: EntryPlace
   /**
-   * as signed
+   * the signed subjects
    */
   subjects: {
     name: string
@@ -1499,7 +1499,7 @@ export interface StatementEventData {
     sha256: string
   }[]
   /**
-   * as signed: `GET /predicates/{kind}/v1` describes it
+   * the signed predicate: `GET /predicates/{kind}/v1` describes it
    */
   predicate: {
     [k: string]: unknown
@@ -1516,7 +1516,7 @@ export interface StatementEventData {
    */
   envelope?: string | undefined
   /**
-   * documents of the entry; none for a batch
+   * documents of the entry; a batch has none
    */
   documents?: {
     subject: string
@@ -1543,7 +1543,7 @@ export interface StatementEventData {
         )
       | null
     /**
-     * the entry that erased it
+     * seq of the entry that erased the document
      */
     erasedBy: number | null
     /**
@@ -1558,7 +1558,7 @@ export interface CheckpointEventData {
   entry: null
   checkpoint: {
     /**
-     * number of entries that it covers
+     * number of entries that the checkpoint covers
      */
     size: number
     /**
@@ -1576,7 +1576,7 @@ export interface Webhook {
   include: ('documents' | 'envelope')[]
   state: 'active' | 'paused' | 'disabled'
   /**
-   * gone: the endpoint answered 410; null: it is active
+   * why the webhook is not active. gone: the endpoint answered 410; null: it is active
    */
   reason: ('requested' | 'failing' | 'gone') | null
   /**
@@ -1589,7 +1589,7 @@ export interface Webhook {
   createdAt: string
   createdBy: string
   /**
-   * newest first: one, or more during a rotation. Deliveries are signed with each
+   * valid secrets, newest first: one, or more during a rotation. Deliveries are signed with each of them
    */
   secrets: {
     /**
@@ -1604,7 +1604,7 @@ export interface Webhook {
   }[]
   standing: {
     /**
-     * the next entry to examine
+     * seq of the next entry to examine
      */
     nextSeq: number
     /**
@@ -1612,7 +1612,7 @@ export interface Webhook {
      */
     behind: number
     /**
-     * in a row
+     * failed attempts in a row
      */
     failures: number
     failingSince: string | null
@@ -1637,28 +1637,28 @@ export interface Webhook {
       delivered: boolean
     } | null
     /**
-     * counted up to 1000
+     * deliveries that will be tried; counted up to 1000
      */
     pending: number
     /**
-     * waiting for an earlier event of their record; counted up to 1000
+     * deliveries that wait for an earlier event of their record; counted up to 1000
      */
     held: number
     /**
-     * given up; counted up to 1000
+     * deliveries that were given up; counted up to 1000
      */
     dead: number
   }
 }
 export interface DeliverySummary {
   /**
-   * the `webhook-id`
+   * id of the event: the header `webhook-id`
    */
   id: string
   event: string
   record: string | null
   /**
-   * of the entry, or the last entry of the checkpoint; null: the event is about an endpoint
+   * seq of the entry, or of the last entry of the checkpoint; null: the event is about an endpoint
    */
   seq: number | null
   /**
@@ -1675,13 +1675,13 @@ export interface DeliverySummary {
 }
 export interface Delivery {
   /**
-   * the `webhook-id`
+   * id of the event: the header `webhook-id`
    */
   id: string
   event: string
   record: string | null
   /**
-   * of the entry, or the last entry of the checkpoint; null: the event is about an endpoint
+   * seq of the entry, or of the last entry of the checkpoint; null: the event is about an endpoint
    */
   seq: number | null
   /**
@@ -1705,15 +1705,15 @@ export interface Delivery {
     at: string
     durationMs: number
     /**
-     * null: no answer
+     * HTTP status of the answer; null: no answer
      */
     status: number | null
     /**
-     * why, as a word for programs
+     * why the attempt failed, as a word for programs
      */
     error: string | null
     /**
-     * for `tls_failed`: a code of Node or OpenSSL
+     * code of Node or OpenSSL, for the error `tls_failed`
      */
     reason:
       | (
@@ -1747,21 +1747,21 @@ export interface Delivery {
         )
       | null
     /**
-     * start of the answer; null: no answer, or answers of that address are not stored
+     * start of the answer’s body; null: no answer, or answers of this address are not stored
      */
     excerpt: string | null
   }[]
 }
 export interface RetentionRule {
   /**
-   * of the entry that set it
+   * seq of the entry that set the rule
    */
   seq: number
   type: string | null
   agent: string | null
   days: number | null
   /**
-   * of the next rule for the same records; for records that exist it can only lengthen retention
+   * seq of the rule that replaced this one; for existing records a new rule can only lengthen retention
    */
   replacedBy: number | null
   /**
@@ -1771,11 +1771,11 @@ export interface RetentionRule {
 }
 export interface Hold {
   /**
-   * of the entry that set it
+   * seq of the entry that set the hold
    */
   seq: number
   /**
-   * the case, as your files call it; it is signed and stays for ever, so it must not name a person
+   * name of the case in your files; signed and stored for ever, so it must not name a person
    */
   case: string
   type: string | null
@@ -1786,7 +1786,7 @@ export interface Hold {
    */
   setAt: string
   /**
-   * of the entry that lifted it; null: the hold is in force
+   * seq of the entry that lifted the hold; null: the hold is in force
    */
   liftedBy: number | null
 }
@@ -1796,7 +1796,7 @@ export interface SubjectRecord {
 }
 export interface SubjectReceipt {
   /**
-   * `subject-erased`: what was erased
+   * the entry `subject-erased`, which lists what was erased
    */
   entry: {
     /**
@@ -1805,18 +1805,18 @@ export interface SubjectReceipt {
     seq: number
   }
   /**
-   * entries, each of which erased a document
+   * seqs of the entries that each erased a document
    *
    * Items: position in the chain, from 0
    */
   erased: number[]
   /**
-   * documents that stay
+   * documents that were not erased
    */
   held: {
     document: 'payload' | 'evidence' | 'values' | 'reason'
     /**
-     * of the entry that has its digest
+     * seq of the entry that has the document’s digest
      */
     seq: number
     /**
@@ -1824,7 +1824,7 @@ export interface SubjectReceipt {
      */
     completion: string | null
     /**
-     * the address that erases it
+     * the address of the request that erases the document
      */
     address: string
     record: string
@@ -1885,7 +1885,7 @@ export interface EntryLine {
         )
       | null
     /**
-     * the entry that erased it
+     * seq of the entry that erased the document
      */
     erasedBy: number | null
     /**
@@ -1894,11 +1894,11 @@ export interface EntryLine {
     references?: string[] | undefined
   }[]
   /**
-   * of a batch: exactly the objects that were hashed
+   * for a batch: exactly the objects that were hashed; null: no batch
    */
   items: HashedItem[] | null
   /**
-   * the envelope of another ledger’s entry that this one receives
+   * the envelope of another ledger’s entry, if this entry receives one
    */
   received?: string | undefined
   /**
@@ -1912,7 +1912,7 @@ export interface EntryLine {
 export interface Audit {
   id: string
   /**
-   * null: the daily schedule
+   * the agent that requested the audit; null: the daily schedule
    */
   requestedBy: string | null
   /**
@@ -1920,7 +1920,7 @@ export interface Audit {
    */
   requestedAt: string
   /**
-   * done: see `ok`; failed: see `error`, which says nothing about the ledger
+   * done: `ok` has the result; failed: the audit could not be completed (`error`), and the ledger may be intact
    */
   state: 'queued' | 'running' | 'done' | 'failed'
   progress: {
@@ -1950,21 +1950,21 @@ export interface AuditReport {
   entries: number
   records: number
   /**
-   * why the keys are taken for the ledger’s: it says so itself, its first key was pinned, or they were given
+   * why the keys are trusted. self-asserted: the ledger names them; pinned: its first key was pinned; given: the verifier named them
    */
   keys: 'self-asserted' | 'pinned' | 'given'
   firstKid: string | null
   /**
-   * given: stored by the worker outside the database; own: from the ledger itself
+   * the trusted checkpoint. given: stored by the worker outside the database; own: from the ledger itself
    */
   checkpoint: 'given' | 'own' | 'none'
   /**
-   * size of the largest such checkpoint that the ledger continues
+   * size of the largest trusted checkpoint that the ledger continues
    */
   covered: number
   failure: {
     /**
-     * of the first bad entry; null: the fault is in no single entry
+     * seq of the first bad entry; null: the fault is in no single entry
      */
     seq: number | null
     code: string
@@ -1992,7 +1992,7 @@ export interface SharedRecord {
    */
   version: number
   /**
-   * for a record of the peer: the newest step offered in this ledger
+   * for a record of the peer: the newest step that an agent of this ledger offered
    */
   offer: Offer | null
 }
@@ -2013,7 +2013,7 @@ export interface SharedRecordWithType {
    */
   version: number
   /**
-   * for a record of the peer: the newest step offered in this ledger
+   * for a record of the peer: the newest step that an agent of this ledger offered
    */
   offer: Offer | null
   /**
@@ -2025,7 +2025,7 @@ export interface SharedRecordWithType {
 }
 export interface NewPeer {
   /**
-   * the same on both sides
+   * id of the peering, the same on both sides
    */
   id: string
   name: string
@@ -2040,7 +2040,7 @@ export interface NewPeer {
   createdAt: string
   createdBy: string
   /**
-   * of the invitation
+   * when the invitation expires
    */
   expiresAt: string
   /**
@@ -2048,19 +2048,19 @@ export interface NewPeer {
    */
   remote: PeerIdentity | null
   /**
-   * of this ledger’s `peer-added` entry
+   * seq of this ledger’s `peer-added` entry
    */
   addedSeq: number | null
   /**
-   * null: nothing to send yet
+   * how entries are sent to the peer; null: nothing to send yet
    */
   drain: {
     /**
-     * entries of this ledger that were not examined yet; most do not concern the peer
+     * entries of this ledger that were not examined for this peer yet; most do not concern it
      */
     behind: number
     /**
-     * in a row
+     * failed requests in a row
      */
     failures: number
     failingSince: string | null
@@ -2077,7 +2077,7 @@ export interface NewPeer {
     forks: number
   } | null
   /**
-   * how much of what the peer sends is stored here in a day
+   * how much the peer may store here in a day, and has stored
    */
   budget: {
     entries: {
@@ -2095,7 +2095,7 @@ export interface NewPeer {
       perDay: number
     }
     /**
-     * when the day ends; null: nothing is used
+     * when the day of the budget ends; null: nothing is used
      */
     resetsAt: string | null
   }
@@ -2104,11 +2104,11 @@ export interface NewPeer {
    */
   witness: {
     /**
-     * with which this ledger cosigns the peer’s checkpoints; null: it does not
+     * key with which this ledger cosigns the peer’s checkpoints; null: it does not cosign
      */
     ownKey: string | null
     /**
-     * with which the peer cosigns this ledger’s checkpoints; null: unknown
+     * key with which the peer cosigns this ledger’s checkpoints; null: unknown
      */
     key: string | null
     /**
@@ -2128,7 +2128,7 @@ export interface NewPeer {
     } | null
   } | null
   /**
-   * for the other side’s administrator, to use once. Keep it secret: whoever has it can become the peer. null: an invitation was accepted
+   * the invitation, which the other side’s administrator uses once. Keep it secret: whoever has it can become the peer. null: an invitation was accepted
    */
   invitation: string | null
 }
@@ -2145,7 +2145,7 @@ export interface PeerIdentity {
 }
 export interface Peer {
   /**
-   * the same on both sides
+   * id of the peering, the same on both sides
    */
   id: string
   name: string
@@ -2160,7 +2160,7 @@ export interface Peer {
   createdAt: string
   createdBy: string
   /**
-   * of the invitation
+   * when the invitation expires
    */
   expiresAt: string
   /**
@@ -2168,19 +2168,19 @@ export interface Peer {
    */
   remote: PeerIdentity | null
   /**
-   * of this ledger’s `peer-added` entry
+   * seq of this ledger’s `peer-added` entry
    */
   addedSeq: number | null
   /**
-   * null: nothing to send yet
+   * how entries are sent to the peer; null: nothing to send yet
    */
   drain: {
     /**
-     * entries of this ledger that were not examined yet; most do not concern the peer
+     * entries of this ledger that were not examined for this peer yet; most do not concern it
      */
     behind: number
     /**
-     * in a row
+     * failed requests in a row
      */
     failures: number
     failingSince: string | null
@@ -2197,7 +2197,7 @@ export interface Peer {
     forks: number
   } | null
   /**
-   * how much of what the peer sends is stored here in a day
+   * how much the peer may store here in a day, and has stored
    */
   budget: {
     entries: {
@@ -2215,7 +2215,7 @@ export interface Peer {
       perDay: number
     }
     /**
-     * when the day ends; null: nothing is used
+     * when the day of the budget ends; null: nothing is used
      */
     resetsAt: string | null
   }
@@ -2224,11 +2224,11 @@ export interface Peer {
    */
   witness: {
     /**
-     * with which this ledger cosigns the peer’s checkpoints; null: it does not
+     * key with which this ledger cosigns the peer’s checkpoints; null: it does not cosign
      */
     ownKey: string | null
     /**
-     * with which the peer cosigns this ledger’s checkpoints; null: unknown
+     * key with which the peer cosigns this ledger’s checkpoints; null: unknown
      */
     key: string | null
     /**
@@ -2255,7 +2255,7 @@ export interface PeerDeadLetter {
   seq: number
   record: string | null
   /**
-   * reason of the other side’s refusal
+   * code of the other side’s refusal
    */
   code: string
   detail: string | null
@@ -2270,7 +2270,7 @@ export interface PeerReplay {
 }
 export interface PeerFork {
   /**
-   * of the refused entry
+   * leaf of the refused entry
    */
   leaf: string
   /**
@@ -2280,11 +2280,11 @@ export interface PeerFork {
   record: string | null
   version: number | null
   /**
-   * leaf of the stored entry that it contradicts
+   * leaf of the stored entry that the refused entry contradicts
    */
   held: string
   /**
-   * COSE_Sign1 of the refused entry: signed by the peer
+   * COSE_Sign1 of the refused entry, signed by the peer
    */
   envelope: string
   /**
@@ -2296,11 +2296,11 @@ export interface PeerReconciliation {
   peer: string
   state: 'invited' | 'pending' | 'active' | 'suspended' | 'revoked'
   /**
-   * both sides have the same entries, by the other side’s last summary; entries under way do not count as a difference
+   * whether both sides have the same entries, according to the other side’s last summary; entries under way do not count
    */
   reconciled: boolean
   /**
-   * why not; empty if it is
+   * why the ledgers are not reconciled; empty if they are
    */
   reasons: ('not_asked' | 'summary_incomplete' | 'records_differ' | 'dead_letters' | 'forks')[]
   /**
@@ -2308,23 +2308,23 @@ export interface PeerReconciliation {
    */
   sent: {
     /**
-     * of this ledger, shared with the peer
+     * records of this ledger that are shared with the peer
      */
     records: number
     /**
-     * entries about these records, our offers, answers to theirs, and the peering; none about keys
+     * entries about these records, about offers of both sides, and about the peering; none about keys
      */
     entries: number
     /**
-     * of these, entries with a signed receipt stored here
+     * sent entries with a signed receipt stored here
      */
     acknowledged: number
     /**
-     * of these, entries without a receipt; they will get none after the peering is revoked
+     * sent entries without a receipt; after the peering is revoked they get none
      */
     inFlight: number
     /**
-     * of these, refused by the other side for good
+     * sent entries that the other side refused for good
      */
     deadLetters: number
   }
@@ -2333,7 +2333,7 @@ export interface PeerReconciliation {
    */
   received: {
     /**
-     * of the other ledger
+     * records of the other ledger
      */
     records: number
     entries: number
@@ -2344,7 +2344,7 @@ export interface PeerReconciliation {
   }
   offers: {
     /**
-     * by agents of this ledger
+     * offers by agents of this ledger
      */
     made: {
       pending: number
@@ -2352,7 +2352,7 @@ export interface PeerReconciliation {
       refused: number
     }
     /**
-     * of agents of the other ledger
+     * offers by agents of the other ledger
      */
     answered: {
       taken: number
@@ -2368,11 +2368,11 @@ export interface PeerReconciliation {
      */
     at: string
     /**
-     * false: it has more records than a summary asks for; the others are not compared
+     * false: the peer has more records than a summary covers; the others are not compared
      */
     whole: boolean
     /**
-     * in its summary
+     * records in the summary
      */
     records: number
     /**
@@ -2389,7 +2389,7 @@ export interface PeerReconciliation {
     differences: {
       record: string
       /**
-       * leaf: the same version is another entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions
+       * leaf: the same version is a different entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions
        */
       difference: 'leaf' | 'unknown' | 'theirs_behind' | 'ours_behind'
       /**
@@ -2423,24 +2423,24 @@ export interface LedgerSummary {
   issuer: string
   origin: string
   /**
-   * number of its entries
+   * number of entries
    */
   size: number
   /**
-   * why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open
+   * why the ledger accepts no entries. frozen: by the operator; restored: from an older backup; moving, moved: to another deployment; null: it is open
    */
   closed: ('frozen' | 'restored' | 'moving' | 'moved') | null
   rateLimit: RateLimit | null
   /**
-   * who may read its tiles: only keys with audit:read, or anybody
+   * who may read the ledger’s tiles. key: only keys with audit:read; public: anybody
    */
   tiles: 'key' | 'public'
   /**
-   * why it does not verify: it gets no checkpoints until the operator clears the fault
+   * why the ledger does not verify. It gets no checkpoints until the operator clears the fault
    */
   fault: {
     /**
-     * of the first bad entry; null: the fault is in no single entry
+     * seq of the first bad entry; null: the fault is in no single entry
      */
     seq: number | null
     code: string
@@ -2466,7 +2466,7 @@ export interface LedgerRestore {
     chain: string
   }
   /**
-   * what the database has, or had when the ledger was reopened
+   * head that the database has, or had when the ledger was reopened
    */
   found: {
     /**
@@ -2483,7 +2483,7 @@ export interface LedgerRestore {
    */
   closedAt: string
   /**
-   * the entry that reopened it; null: it is closed
+   * the entry that reopened the ledger; null: the ledger is closed
    */
   entry: {
     /**
@@ -2542,7 +2542,7 @@ export interface PostRecordsBody {
   occurredAt?: string | undefined
   onBehalfOf?: string | undefined
   /**
-   * your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
+   * your label of the person that the record is about; stored as a keyed hash, not signed, erased with the payload
    */
   subject?: string | undefined
   /**
@@ -2550,11 +2550,11 @@ export interface PostRecordsBody {
    */
   salt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
+   * COSE_Sign1 of the entry, signed by the agent itself; each document then needs a salt. Absent: the server signs the entry
    */
   envelope?: string | undefined
   /**
-   * `agt_…`, or `led_…/agt_…` in the ledger of a peer in `share`; absent: the agent that activates it
+   * who delivers: `agt_…`, or `led_…/agt_…` in the ledger of a peer in `share`; absent: the agent that activates the record
    */
   performer?: string | undefined
   /**
@@ -2562,15 +2562,15 @@ export interface PostRecordsBody {
    */
   gate?: 'principal' | 'auto' | undefined
   /**
-   * for the completion
+   * latest time of the completion
    */
   deadline?: string | undefined
   /**
-   * absent: 3
+   * how many revisions can be requested; absent: 3
    */
   maxRevisions?: number | undefined
   /**
-   * by id of a rule: a tolerance that replaces the type’s, as far as the type allows
+   * tolerances by rule id; each replaces that of the type, within the limit that the type allows
    */
   tolerances?: {
     [k: string]: unknown
@@ -2580,11 +2580,11 @@ export interface PostRecordsBody {
    */
   share?: SharedWith[] | undefined
   /**
-   * a record of this ledger
+   * the record that led to this one, of this ledger
    */
   parent?: string | undefined
   /**
-   * what it is about in other systems; their salted digest is signed; erased with the payload
+   * what the record is about in other systems; a salted digest is signed; erased with the payload
    *
    * Items: a URI, or `system:id`
    */
@@ -2608,27 +2608,27 @@ export interface GetRecordsQuery {
   principal?: string | undefined
   parent?: string | undefined
   /**
-   * one of its references, exactly
+   * exact text of one of the record’s references
    */
   reference?: string | undefined
   /**
-   * trace id of its traceparent
+   * trace id of the record’s traceparent
    */
   traceId?: string | undefined
   /**
-   * occurredAt, inclusive; records without it are left out
+   * earliest occurredAt, inclusive; records without occurredAt are left out
    */
   occurredAfter?: string | undefined
   /**
-   * occurredAt, exclusive; records without it are left out
+   * latest occurredAt, exclusive; records without occurredAt are left out
    */
   occurredBefore?: string | undefined
   /**
-   * recordedAt, inclusive
+   * earliest recordedAt, inclusive
    */
   recordedAfter?: string | undefined
   /**
-   * recordedAt, exclusive
+   * latest recordedAt, exclusive
    */
   recordedBefore?: string | undefined
   /**
@@ -2650,17 +2650,17 @@ export interface GetRecordsAnswer {
 }
 export interface GetRecordsByIdQuery {
   /**
-   * the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first
+   * the peer that sent the record; absent: the ledger’s own record, or else the record of the peer that sent this id first
    */
   peer?: string | undefined
   /**
-   * seconds to wait, 20 at most, until the record’s version differs from If-None-Match. Without that header: until its next step is not the worker’s
+   * seconds to wait, at most 20, until the record’s version differs from If-None-Match. Without that header: while only the worker can take the next step
    */
   wait?: number | undefined
 }
 export interface GetRecordsByIdEntriesQuery {
   /**
-   * the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first
+   * the peer that sent the record; absent: the ledger’s own record, or else the record of the peer that sent this id first
    */
   peer?: string | undefined
   /**
@@ -2700,11 +2700,11 @@ export interface GetRecordsByIdEntriesAnswer {
      */
     signedBy?: 'agent' | 'server' | undefined
     /**
-     * the document of the step; null: it has none. The payload is in the record
+     * the document of the step; null: the step has none. The payload is in the record
      */
     document: {
       /**
-       * `cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`
+       * what the document is: `cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`
        */
       subject: string
       /**
@@ -2730,7 +2730,7 @@ export interface GetRecordsByIdEntriesAnswer {
           )
         | null
       /**
-       * the entry that erased it
+       * seq of the entry that erased the document
        */
       erasedBy: number | null
     } | null
@@ -2773,7 +2773,7 @@ export interface PostRecordsBatchBody {
     occurredAt?: string | undefined
     onBehalfOf?: string | undefined
     /**
-     * your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
+     * your label of the person that the record is about; stored as a keyed hash, not signed, erased with the payload
      */
     subject?: string | undefined
     /**
@@ -2781,7 +2781,7 @@ export interface PostRecordsBatchBody {
      */
     parent?: string | number | undefined
     /**
-     * what it is about in other systems; their salted digest is signed; erased with the payload
+     * what the record is about in other systems; a salted digest is signed; erased with the payload
      *
      * Items: a URI, or `system:id`
      */
@@ -2791,12 +2791,12 @@ export interface PostRecordsBatchBody {
      */
     salt?: string | undefined
     /**
-     * W3C Trace Context, version 00; absent: that of the request
+     * W3C Trace Context, version 00; absent: the `traceparent` of the request
      */
     traceparent?: string | undefined
   }[]
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
+   * COSE_Sign1 of the entry, signed by the agent itself; each document then needs a salt. Absent: the server signs the entry
    */
   envelope?: string | undefined
 }
@@ -2824,7 +2824,7 @@ export interface PostTracesAnswer {
 }
 export interface PostRecordsByIdActivateBody {
   /**
-   * the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first
+   * the peer that sent the record; absent: the ledger’s own record, or else the record of the peer that sent this id first
    */
   peer?: string | undefined
   onBehalfOf?: string | undefined
@@ -2833,7 +2833,7 @@ export interface PostRecordsByIdActivateBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
+   * COSE_Sign1 of the entry, signed by the agent itself; each document then needs a salt. Absent: the server signs the entry
    */
   envelope?: string | undefined
 }
@@ -2849,7 +2849,7 @@ export interface PostRecordsByIdCompletionsBody {
    */
   salt?: string | undefined
   /**
-   * the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first
+   * the peer that sent the record; absent: the ledger’s own record, or else the record of the peer that sent this id first
    */
   peer?: string | undefined
   onBehalfOf?: string | undefined
@@ -2858,7 +2858,7 @@ export interface PostRecordsByIdCompletionsBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
+   * COSE_Sign1 of the entry, signed by the agent itself; each document then needs a salt. Absent: the server signs the entry
    */
   envelope?: string | undefined
 }
@@ -2873,7 +2873,7 @@ export interface PostRecordsByIdVerdictBody {
    */
   salt?: string | undefined
   /**
-   * until when the signal is valid; absent: without end
+   * time at which the settlement signal expires; absent: never
    */
   validUntil?: string | undefined
   onBehalfOf?: string | undefined
@@ -2882,7 +2882,7 @@ export interface PostRecordsByIdVerdictBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
+   * COSE_Sign1 of the entry, signed by the agent itself; each document then needs a salt. Absent: the server signs the entry
    */
   envelope?: string | undefined
 }
@@ -2901,7 +2901,7 @@ export interface PostRecordsByIdRevisionBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
+   * COSE_Sign1 of the entry, signed by the agent itself; each document then needs a salt. Absent: the server signs the entry
    */
   envelope?: string | undefined
 }
@@ -2915,7 +2915,7 @@ export interface PostRecordsByIdOverturnBody {
    */
   salt?: string | undefined
   /**
-   * until when the signal is valid; absent: without end
+   * time at which the settlement signal expires; absent: never
    */
   validUntil?: string | undefined
   onBehalfOf?: string | undefined
@@ -2924,7 +2924,7 @@ export interface PostRecordsByIdOverturnBody {
    */
   occurredAt?: string | undefined
   /**
-   * COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs
+   * COSE_Sign1 of the entry, signed by the agent itself; each document then needs a salt. Absent: the server signs the entry
    */
   envelope?: string | undefined
 }
@@ -2957,26 +2957,26 @@ export interface GetCheckpointsConsistencyAnswer {
 }
 export interface GetRecordsByIdProofQuery {
   /**
-   * prove it in the checkpoint of this size; absent: in the newest
+   * prove the entry in the checkpoint of this size; absent: in the newest
    */
   size?: number | undefined
   /**
-   * prove it in the newest checkpoint with so many cosignatures of witnesses
+   * use the newest checkpoint that has at least this number of cosignatures of witnesses
    */
   cosignatures?: number | undefined
   /**
-   * the record’s entry to prove; absent: its first
+   * seq of the record’s entry to prove; absent: its first entry
    */
   seq?: number | undefined
 }
 export interface GetRecordsByIdProofAnswer {
   ledger: Ledger
   /**
-   * the key that signed the envelope, or `registration` if that is present
+   * the server key that signed `registration` if it is present, otherwise the envelope
    */
   keys: PublishedKey[]
   /**
-   * if the agent signed the entry itself: the envelope that registered the agent’s key
+   * the envelope that registered the agent’s key, if the agent signed the entry itself
    */
   registration?: string | undefined
   entry: SignedEntry
@@ -3015,51 +3015,51 @@ export interface GetRecordsByIdProofAnswer {
 }
 export interface GetEntriesBySeqProofQuery {
   /**
-   * prove it in the checkpoint of this size; absent: in the newest
+   * prove the entry in the checkpoint of this size; absent: in the newest
    */
   size?: number | undefined
   /**
-   * prove it in the newest checkpoint with so many cosignatures of witnesses
+   * use the newest checkpoint that has at least this number of cosignatures of witnesses
    */
   cosignatures?: number | undefined
 }
 export interface GetRecordsByIdReceiptQuery {
   /**
-   * prove it in the checkpoint of this size; absent: in the newest
+   * prove the entry in the checkpoint of this size; absent: in the newest
    */
   size?: number | undefined
   /**
-   * prove it in the newest checkpoint with so many cosignatures of witnesses
+   * use the newest checkpoint that has at least this number of cosignatures of witnesses
    */
   cosignatures?: number | undefined
   /**
-   * the record’s entry to prove; absent: its first
+   * seq of the record’s entry to prove; absent: its first entry
    */
   seq?: number | undefined
   /**
-   * seconds to wait for a checkpoint that covers it, at most 10; absent: 0
+   * seconds to wait for a checkpoint that covers the entry, at most 10; absent: 0
    */
   wait?: number | undefined
   /**
-   * `true`: the entry’s envelope with the receipt in its header, which verifies by itself; absent: only the receipt
+   * `true`: the entry’s envelope with the receipt in its header, in one file; absent: only the receipt
    */
   statement?: 'true' | 'false' | undefined
 }
 export interface GetEntriesBySeqReceiptQuery {
   /**
-   * prove it in the checkpoint of this size; absent: in the newest
+   * prove the entry in the checkpoint of this size; absent: in the newest
    */
   size?: number | undefined
   /**
-   * prove it in the newest checkpoint with so many cosignatures of witnesses
+   * use the newest checkpoint that has at least this number of cosignatures of witnesses
    */
   cosignatures?: number | undefined
   /**
-   * seconds to wait for a checkpoint that covers it, at most 10; absent: 0
+   * seconds to wait for a checkpoint that covers the entry, at most 10; absent: 0
    */
   wait?: number | undefined
   /**
-   * `true`: the entry’s envelope with the receipt in its header, which verifies by itself; absent: only the receipt
+   * `true`: the entry’s envelope with the receipt in its header, in one file; absent: only the receipt
    */
   statement?: 'true' | 'false' | undefined
 }
@@ -3075,13 +3075,13 @@ export interface GetCheckpointsConsistencyReceiptQuery {
 }
 export interface PostEntriesQuery {
   /**
-   * seconds to wait for a checkpoint that covers it, at most 10; absent: 5
+   * seconds to wait for a checkpoint that covers the statement, at most 10; absent: 5
    */
   wait?: number | undefined
 }
 export interface GetEntriesByIdQuery {
   /**
-   * seconds to wait for a checkpoint that covers it, at most 10; absent: 0
+   * seconds to wait for a checkpoint that covers the statement, at most 10; absent: 0
    */
   wait?: number | undefined
   /**
@@ -3099,11 +3099,11 @@ export interface GetStatementsQuery {
    */
   cursor?: string | undefined
   /**
-   * claim 1 of the statements
+   * only statements of this issuer (claim 1)
    */
   issuer?: string | undefined
   /**
-   * claim 2 of the statements
+   * only statements about this subject (claim 2)
    */
   subject?: string | undefined
 }
@@ -3114,12 +3114,12 @@ export interface GetStatementsAnswer {
 export interface PutRegistrationPolicyBody {
   issuers: {
     /**
-     * claim 1 of its statements
+     * the issuer: claim 1 of its statements
      */
     issuer: string
     keys: {
       /**
-       * label 4 of its statements, in hex; absent: the RFC 9679 thumbprint
+       * the issuer’s name for the key: label 4 of its statements, in hex; absent: the RFC 9679 thumbprint
        */
       kid?: string | undefined
       alg: 'EdDSA' | 'ES256'
@@ -3130,7 +3130,7 @@ export interface PutRegistrationPolicyBody {
     }[]
   }[]
   /**
-   * media types of payloads, or CoAP content formats in digits; absent: all
+   * accepted media types of payloads, or CoAP content formats in digits; absent: all
    */
   contentTypes?: string[] | undefined
 }
@@ -3146,7 +3146,7 @@ export interface PostTypesBody {
       }
     | boolean
   /**
-   * makes the type gated
+   * JSON Schema of the evidence; a type with this member is gated
    */
   evidenceSchema?:
     | {
@@ -3154,11 +3154,11 @@ export interface PostTypesBody {
       }
     | boolean | undefined
   /**
-   * only with an evidenceSchema
+   * comparisons of evidence and payload; allowed only with an evidenceSchema
    */
   rules?: Rule[] | undefined
   /**
-   * agents must sign its records, and each of their steps, with their own keys
+   * true: agents must sign records of this type, and each step, with their own keys
    */
   agentSigned?: true | undefined
 }
@@ -3172,7 +3172,7 @@ export interface GetTypesQuery {
    */
   cursor?: string | undefined
   /**
-   * name of a type, for all of its versions
+   * only versions of the type with this name
    */
   name?: string | undefined
 }
@@ -3184,11 +3184,11 @@ export interface GetTypesAnswer {
     type: string
     gated: boolean
     /**
-     * of the definition in canonical form
+     * digest of the definition in canonical form
      */
     digest: string
     /**
-     * null: built in
+     * null: a built-in type
      */
     registeredAt: string | null
   }[]
@@ -3216,7 +3216,7 @@ export interface PostTypesByNameByVersionPreviewAnswer {
     message: string
   }[]
   /**
-   * of all rules; null: a document is absent or not valid, or the type is not gated
+   * outcome of all rules; null: a document is absent or invalid, or the type is not gated
    */
   outcome: ('pass' | 'fail') | null
   /**
@@ -3236,7 +3236,7 @@ export interface PostTypesPreviewBody {
       }
     | boolean
   /**
-   * makes the type gated
+   * JSON Schema of the evidence; a type with this member is gated
    */
   evidenceSchema?:
     | {
@@ -3244,11 +3244,11 @@ export interface PostTypesPreviewBody {
       }
     | boolean | undefined
   /**
-   * only with an evidenceSchema
+   * comparisons of evidence and payload; allowed only with an evidenceSchema
    */
   rules?: Rule[] | undefined
   /**
-   * agents must sign its records, and each of their steps, with their own keys
+   * true: agents must sign records of this type, and each step, with their own keys
    */
   agentSigned?: true | undefined
   payload?: {
@@ -3298,12 +3298,12 @@ export interface PostAgentsByIdSigningKeysBody {
      */
     kid: string
     /**
-     * 64 bytes, over the text in docs/formats/statements.md, "Keys of agents"
+     * signature of 64 bytes over the text in docs/formats/statements.md, "Keys of agents"
      */
     signature: string
   } | undefined
   /**
-   * from this entry on, for good, only what the agent has signed is accepted in its name
+   * true: from this entry on the ledger accepts only entries that the agent has signed. Cannot be undone
    */
   required?: boolean | undefined
 }
@@ -3314,7 +3314,7 @@ export interface GetAgentsByIdSigningKeysAnswer {
 export interface PostKeysBody {
   name: string
   /**
-   * absent: the agent with the key's name, which is registered if it does not exist
+   * the agent that owns the key; absent: the agent with the key's name, which is registered if it does not exist
    */
   agent?: string | undefined
   /**
@@ -3322,7 +3322,7 @@ export interface PostKeysBody {
    */
   scopes: Scope[]
   /**
-   * at most when the secret that you send expires; absent: the same time as that secret
+   * when the key expires: not after the secret that you send; absent: at the same time as that secret
    */
   expiresAt?: string | undefined
 }
@@ -3336,18 +3336,18 @@ export interface PostKeysAnswer {
    */
   createdAt: string
   /**
-   * the key that it was made with; null: the operator made it
+   * the key with which this key was made; null: the operator made this key
    */
   madeBy: string | null
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
-   * null: the defaults of docs/integrations/otlp.md
+   * settings for OTLP; null: the defaults of docs/integrations/otlp.md
    */
   otlp: OtlpSettings | null
   /**
-   * one, or more during a rotation; none after the key was revoked
+   * valid secrets: one, or more during a rotation; none after the key was revoked
    */
   secrets: {
     expiresAt: string | null
@@ -3377,13 +3377,13 @@ export interface GetKeysAnswer {
 }
 export interface PostKeysByIdRotateBody {
   /**
-   * how long the older secrets stay valid; absent: 3600
+   * seconds for which the older secrets stay valid; absent: 3600
    */
   overlapSeconds?: number | undefined
 }
 export interface PostKeysByIdRevokeBody {
   /**
-   * also revoke keys made with it, keys made with those, and so on: up to 100 a request. The key itself may then be revoked already
+   * also revoke the keys that were made with this key, directly or through other keys: up to 100 in a request. This key may be revoked already
    */
   alsoMade?: boolean | undefined
 }
@@ -3397,18 +3397,18 @@ export interface PostKeysByIdRevokeAnswer {
    */
   createdAt: string
   /**
-   * the key that it was made with; null: the operator made it
+   * the key with which this key was made; null: the operator made this key
    */
   madeBy: string | null
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
-   * null: the defaults of docs/integrations/otlp.md
+   * settings for OTLP; null: the defaults of docs/integrations/otlp.md
    */
   otlp: OtlpSettings | null
   /**
-   * one, or more during a rotation; none after the key was revoked
+   * valid secrets: one, or more during a rotation; none after the key was revoked
    */
   secrets: {
     expiresAt: string | null
@@ -3418,7 +3418,7 @@ export interface PostKeysByIdRevokeAnswer {
    */
   alsoRevoked: string[]
   /**
-   * some keys made with it are still valid: send the request again
+   * true: some keys that were made with this key are still valid; send the request again
    */
   hasMore: boolean
 }
@@ -3465,7 +3465,7 @@ export interface GetEventsQuery {
 export interface GetEventsAnswer {
   data: LedgerEvent[]
   /**
-   * where the next request continues, now or later
+   * cursor with which the next request continues, now or later
    */
   nextCursor: string
   /**
@@ -3475,7 +3475,7 @@ export interface GetEventsAnswer {
 }
 export interface PostWebhooksBody {
   /**
-   * https:, without a user and without a fragment
+   * address of the receiver: https:, without a user and without a fragment
    */
   url: string
   description?: string | null | undefined
@@ -3520,7 +3520,7 @@ export interface PostWebhooksAnswer {
   include: ('documents' | 'envelope')[]
   state: 'active' | 'paused' | 'disabled'
   /**
-   * gone: the endpoint answered 410; null: it is active
+   * why the webhook is not active. gone: the endpoint answered 410; null: it is active
    */
   reason: ('requested' | 'failing' | 'gone') | null
   /**
@@ -3533,7 +3533,7 @@ export interface PostWebhooksAnswer {
   createdAt: string
   createdBy: string
   /**
-   * newest first: one, or more during a rotation. Deliveries are signed with each
+   * valid secrets, newest first: one, or more during a rotation. Deliveries are signed with each of them
    */
   secrets: {
     /**
@@ -3548,7 +3548,7 @@ export interface PostWebhooksAnswer {
   }[]
   standing: {
     /**
-     * the next entry to examine
+     * seq of the next entry to examine
      */
     nextSeq: number
     /**
@@ -3556,7 +3556,7 @@ export interface PostWebhooksAnswer {
      */
     behind: number
     /**
-     * in a row
+     * failed attempts in a row
      */
     failures: number
     failingSince: string | null
@@ -3581,20 +3581,20 @@ export interface PostWebhooksAnswer {
       delivered: boolean
     } | null
     /**
-     * counted up to 1000
+     * deliveries that will be tried; counted up to 1000
      */
     pending: number
     /**
-     * waiting for an earlier event of their record; counted up to 1000
+     * deliveries that wait for an earlier event of their record; counted up to 1000
      */
     held: number
     /**
-     * given up; counted up to 1000
+     * deliveries that were given up; counted up to 1000
      */
     dead: number
   }
   /**
-   * verifies the `v1` signatures of deliveries; shown only once
+   * secret that verifies the `v1` signatures of deliveries; shown only once
    */
   secret: string
   /**
@@ -3608,7 +3608,7 @@ export interface GetWebhooksAnswer {
 }
 export interface PatchWebhooksByIdBody {
   /**
-   * https:, without a user and without a fragment
+   * address of the receiver: https:, without a user and without a fragment
    */
   url?: string | undefined
   description?: string | null | undefined
@@ -3652,7 +3652,7 @@ export interface PostWebhooksByIdResumeBody {
 }
 export interface PostWebhooksByIdRotateSecretBody {
   /**
-   * how long deliveries are also signed with the older secrets; absent: 86400
+   * seconds for which deliveries are also signed with the older secrets; absent: 86400
    */
   overlapSeconds?: number | undefined
 }
@@ -3693,27 +3693,27 @@ export interface GetWebhooksByIdDeliveriesAnswer {
 }
 export interface PostWebhooksByIdRedeliverDeadBody {
   /**
-   * events of this time or later; absent: all
+   * only events of this time or later; absent: all
    */
   since?: string | undefined
 }
 export interface PostWebhooksByIdRedeliverDeadAnswer {
   /**
-   * at most 1000 in one request, oldest first
+   * number of deliveries, at most 1000 in one request, oldest first
    */
   redelivered: number
   /**
-   * whether there are more: send the request again
+   * true: more deliveries were given up; send the request again
    */
   more: boolean
 }
 export interface PostWebhooksByIdRecoverBody {
   /**
-   * recordedAt, inclusive
+   * earliest `recordedAt` of the events, inclusive
    */
   since: string
   /**
-   * recordedAt, exclusive; absent: up to the endpoint’s position
+   * latest `recordedAt` of the events, exclusive; absent: up to the endpoint’s position
    */
   until?: string | undefined
   /**
@@ -3749,7 +3749,7 @@ export interface PostRetentionRulesBody {
    */
   agent?: string | undefined
   /**
-   * days after the end of a record; null: for ever
+   * days to store documents after the end of a record; null: for ever
    */
   days: number | null
   /**
@@ -3781,7 +3781,7 @@ export interface PostRetentionPreviewAnswer {
    */
   records: number
   /**
-   * records that the rule would erase, but a hold prevents it
+   * records whose payload the rule would erase if no hold prevented it
    */
   held: number
   oldest: string | null
@@ -3795,7 +3795,7 @@ export interface PostRetentionPreviewAnswer {
 }
 export interface PostHoldsBody {
   /**
-   * the case, as your files call it; it is signed and stays for ever, so it must not name a person
+   * name of the case in your files; signed and stored for ever, so it must not name a person
    */
   case: string
   /**
@@ -3807,7 +3807,7 @@ export interface PostHoldsBody {
    */
   agent?: string | undefined
   /**
-   * only these, each once
+   * only these records, each once
    */
   records?: string[] | undefined
 }
@@ -3831,7 +3831,7 @@ export interface GetHoldsAnswer {
 }
 export interface PostSubjectsFindBody {
   /**
-   * your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
+   * your label of the person that the record is about; stored as a keyed hash, not signed, erased with the payload
    */
   subject: string
   /**
@@ -3845,7 +3845,7 @@ export interface PostSubjectsFindAnswer {
 }
 export interface PostSubjectsEraseBody {
   /**
-   * your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
+   * your label of the person that the record is about; stored as a keyed hash, not signed, erased with the payload
    */
   subject: string
   /**
@@ -3863,17 +3863,17 @@ export interface PostSubjectsEraseBody {
 }
 export interface GetEntriesQuery {
   /**
-   * the entries after this seq; absent: from the first entry
+   * only entries after this seq; absent: from the first entry on
    */
   after?: number | undefined
   /**
-   * at most so many entries; absent: all
+   * highest number of entries; absent: all
    */
   limit?: number | undefined
 }
 export interface PostExportsBody {
   /**
-   * the filter; empty: the whole range
+   * the filter of the export; empty: the whole range
    */
   of: {
     record?: string | undefined
@@ -3889,18 +3889,18 @@ export interface PostExportsBody {
     trace?: string | undefined
   }
   /**
-   * first entry
+   * seq of the first entry
    */
   from: number
   /**
-   * last entry; absent: the newest
+   * seq of the last entry; absent: the newest entry
    */
   to?: number | undefined
   documents: 'all' | 'withheld'
 }
 export interface PostExportsAnswer {
   /**
-   * `export-made`: who exported what
+   * the entry `export-made`, which names who exported what
    */
   entry: {
     /**
@@ -3919,7 +3919,7 @@ export interface PostExportsAnswer {
 }
 export interface GetCheckpointsLatestQuery {
   /**
-   * prove it in the newest checkpoint with so many cosignatures of witnesses
+   * use the newest checkpoint that has at least this number of cosignatures of witnesses
    */
   cosignatures?: number | undefined
 }
@@ -3947,7 +3947,7 @@ export interface PostPeersBody {
    */
   name: string
   /**
-   * the other side’s invitation, to accept it. Absent: an invitation for the other side is made
+   * the other side’s invitation, to accept. Absent: make an invitation for the other side
    */
   invitation?: string | undefined
 }
@@ -3963,7 +3963,7 @@ export interface PostPeersByIdSuspendBody {
 }
 export interface PutPeersByIdBudgetBody {
   /**
-   * null: 1000000 entries and 4294967296 bytes, the default
+   * daily limits; null: the default, 1000000 entries and 4294967296 bytes
    */
   budget: {
     entriesPerDay: number
@@ -3992,15 +3992,15 @@ export interface GetLedgerAnswer {
   issuer: string
   origin: string
   /**
-   * the key of its checkpoints, as a C2SP verifier key
+   * the key that signs the ledger’s checkpoints, as a C2SP verifier key
    */
   noteVerifierKey: string
   /**
-   * number of its entries
+   * number of entries
    */
   size: number
   /**
-   * why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open
+   * why the ledger accepts no entries. frozen: by the operator; restored: from an older backup; moving, moved: to another deployment; null: it is open
    */
   closed: ('frozen' | 'restored' | 'moving' | 'moved') | null
   /**
@@ -4043,17 +4043,17 @@ export interface GetLedgersAnswer {
 }
 export interface PostLedgersByIdKeysBody {
   /**
-   * the key's
+   * name of the key
    */
   name?: string | undefined
   /**
-   * name of its agent, which is registered if it does not exist; absent: administrator
+   * name of the agent that owns the key; registered if it does not exist; absent: administrator
    */
   agent?: string | undefined
 }
 export interface PostLedgersByIdRestoreBody {
   /**
-   * `known` of the GET answer: acknowledges that the entries of it that were not found are lost
+   * `known` of the GET answer. Sending it acknowledges that the entries missing from `found` are lost
    */
   known: {
     /**
@@ -4068,7 +4068,7 @@ export interface PostLedgersByIdRestoreBody {
 }
 export interface PutLedgersByIdTilesBody {
   /**
-   * who may read its tiles: only keys with audit:read, or anybody
+   * who may read the ledger’s tiles. key: only keys with audit:read; public: anybody
    */
   tiles: 'key' | 'public'
 }

@@ -22,7 +22,7 @@ export class Listing<T> implements AsyncIterable<T> {
    */
   async page(cursor?: string): Promise<Page<T>> {
     const page = await this.#fetchPage(cursor)
-    if (!Array.isArray(page.data)) throw wrongServer('the server answered with a list without pages')
+    if (!Array.isArray(page.data)) throw wrongServer('the server answered without a list in `data`')
     return page
   }
 
@@ -33,7 +33,7 @@ export class Listing<T> implements AsyncIterable<T> {
       yield page
       // This answer would make the loop endless, so it is an error.
       if (cursor !== undefined && page.nextCursor === cursor)
-        throw wrongServer('the server answered with a page that names itself as the next one')
+        throw wrongServer('the server answered with the same `nextCursor` again, so the list would never end')
       cursor = page.nextCursor ?? undefined
     } while (cursor !== undefined)
   }

@@ -226,6 +226,6 @@ export class SpoolLock {
 
 function inUse(directory: string, who: string): SpoolInUseError {
   return new SpoolInUseError(
-    `the spool ${directory} is in use by ${who}. What to do: give each process its own directory, or end that process`,
+    `the spool ${directory} is in use by ${who}. What to do: give each process its own directory, or end the other process`,
   )
 }

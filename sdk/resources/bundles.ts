@@ -283,9 +283,11 @@ export class Bundles {
     const policies = new Set<string>()
     for await (const { seq, kind, signer, envelope } of this.#stream(from, to + 1, request)) {
       if (seq === from && kind === 'statement-registered')
-        throw new UsageError(`entry ${from} registers the statement before it: start with ${from - 1}`)
+        throw new UsageError(`entry ${from} registers the statement at ${from - 1}: start with ${from - 1}`)
       if (seq === to && kind === 'statement')
-        throw new UsageError(`entry ${to} is a statement, which the next entry registers: end with ${to + 1}`)
+        throw new UsageError(
+          `entry ${to} is a statement, which entry ${to + 1} registers: end with ${to + 1}`,
+        )
       if (signer !== undefined) agents.add(predicateOf(envelope).actor)
       else if (ABOUT_KEYS.has(kind)) agents.add(predicateOf(envelope).agent)
       if (kind === 'statement-registered') policies.add(predicateOf(envelope).policy)

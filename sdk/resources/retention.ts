@@ -50,7 +50,9 @@ export class Retention {
       for (const [type, count] of Object.entries(page.byType))
         sum.byType[type] = (sum.byType[type] ?? 0) + count
       if (page.nextSeq !== null && page.nextSeq <= from)
-        throw wrongServer('the server answered with a page that names itself as the next one')
+        throw wrongServer(
+          'the server answered with a `nextSeq` that is not after the last page, so the pages would never end',
+        )
       from = page.nextSeq
     }
     return sum

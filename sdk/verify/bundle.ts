@@ -102,9 +102,7 @@ export async function checkBundle(
 ): Promise<BundleReport> {
   const { checkpoints = [], consistency, noteKey = null, witnesses } = options
   if (consistency !== undefined && checkpoints.length === 0)
-    throw new UsageError(
-      'consistency joins the bundle to a checkpoint that you stored: give that one in checkpoints',
-    )
+    throw new UsageError('`consistency` needs a checkpoint that you stored: give it in `checkpoints`')
   const kids = parseKids(options.kids ?? [])
   const compromised = parseCompromised(options.compromised ?? {})
   const joined = await refusing(() =>

@@ -61,9 +61,7 @@ export async function proof(proof: Answer, options: ProofOptions = {}): Promise<
   const kids = parseKids(options.kids ?? [])
   const compromised = parseCompromised(options.compromised ?? {})
   if (consistency !== undefined && checkpoints.length === 0)
-    throw new UsageError(
-      'consistency joins the proof to a checkpoint that you stored: give that one in checkpoints',
-    )
+    throw new UsageError('`consistency` needs a checkpoint that you stored: give it in `checkpoints`')
   const witnesses = parseWitnesses(options.witnesses, chooseEngine().providers)
   return refusing(async () => {
     const parsed = parseEntryProof(textOf(proof, 'a proof'))

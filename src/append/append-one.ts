@@ -104,24 +104,30 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
     case 'state':
       return new ApiError('state_conflict', 'the state of the record does not allow this')
     case 'party':
-      return new ApiError('not_entitled', 'this step belongs to another agent')
+      return new ApiError('not_entitled', 'only another agent may take this step')
     case 'deadline':
       return new ApiError('deadline_passed', 'nothing was written: the record’s deadline has passed')
     case 'signature':
       return isAgentSigned
-        ? new ApiError('signing_key_refused', 'nothing was written: the key was revoked')
-        : new ApiError('agent_signature_required', 'nothing was written: the agent signs for itself')
+        ? new ApiError('signing_key_refused', 'nothing was written: the signing key of the agent was revoked')
+        : new ApiError(
+            'agent_signature_required',
+            'nothing was written: the agent signs its own entries, and this entry has no signature of the agent',
+          )
     case 'taken':
-      return new ApiError('duplicate_envelope', 'nothing was written: the ledger has a record of this id')
+      return new ApiError(
+        'duplicate_envelope',
+        'nothing was written: the ledger already has a record with this id',
+      )
     case 'clock':
       if (isAgentSigned)
         return new ApiError(
           'signed_time_refused',
-          "nothing was written: recordedAt of the statement differs from the database's clock by more than 20 s",
+          "nothing was written: `recordedAt` of the statement differs by more than 20 s from the database's clock",
         )
       return new ApiError(
         'clock_skew',
-        "nothing was written: this server's clock differs from the database's by more than 30 s",
+        "nothing was written: this server's clock differs by more than 30 s from the database's clock",
         {
           retryable: true,
         },
@@ -131,13 +137,13 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
     case 'closed':
       return new ApiError(
         'ledger_closed',
-        'nothing was written: the database has an older state of this ledger than was published; the operator must acknowledge this first',
+        'nothing was written: the database has an older state of this ledger than was published; the operator must acknowledge the loss',
         { retryable: true, retryAfterMs: 60_000 },
       )
     case 'moving':
       return ledgerMoving()
     case 'moved':
-      return new ApiError('ledger_moved', 'nothing was written: another deployment has this ledger now')
+      return new ApiError('ledger_moved', 'nothing was written: this ledger was moved to another deployment')
     case 'ledger':
     case 'kind':
       return new Error(`append_entries refused the ${reason}`) // No request can cause a refusal for these two reasons.

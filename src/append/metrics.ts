@@ -144,9 +144,9 @@ export function watchQueue(metrics: Metrics, appender: Appender): void {
   gauge('queue_entries', 'Entries that wait for a batch', () => appender.queued.entries)
   gauge('queue_records', 'Records of the entries that wait', () => appender.queued.records)
   gauge('queue_bytes', 'Approximate bytes of the entries that wait', () => appender.queued.bytes)
-  gauge('queue_entries_max', 'With so many the queue is full', () => APPEND_QUEUE_ENTRIES_MAX)
-  gauge('queue_records_max', 'With so many the queue is full', () => APPEND_QUEUE_RECORDS_MAX)
-  gauge('queue_bytes_max', 'With so many the queue is full', () => APPEND_QUEUE_BYTES_MAX)
+  gauge('queue_entries_max', 'Limit of tallystick_append_queue_entries', () => APPEND_QUEUE_ENTRIES_MAX)
+  gauge('queue_records_max', 'Limit of tallystick_append_queue_records', () => APPEND_QUEUE_RECORDS_MAX)
+  gauge('queue_bytes_max', 'Limit of tallystick_append_queue_bytes', () => APPEND_QUEUE_BYTES_MAX)
   gauge('lanes_busy', 'Batches under way', () => appender.underWay.batches)
   gauge(
     'stalled_seconds',

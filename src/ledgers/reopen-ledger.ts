@@ -34,7 +34,7 @@ export async function reopenLedger(
   if (closure.known.size !== known.size || toHex(closure.known.chain) !== known.chain) {
     throw new ApiError(
       'state_conflict',
-      'known differs from what was known of the ledger when it was closed: send known as GET answers it',
+      '`known` is not the newest published checkpoint of the ledger: send `known` of the GET answer',
     )
   }
   if (closure.entry) return closure
@@ -69,8 +69,8 @@ async function refuseWithoutKeys(deps: KeyDeps, ledgerId: Uuid): Promise<void> {
   const missing = [...(envelope ? [] : ['envelope']), ...(note ? [] : ['note'])].join(' and ')
   throw new ApiError(
     'state_conflict',
-    `this deployment has no private ${missing} key of ${formatId('led', ledgerId)}, so it stays closed. A deployment that has the key shares ` +
-      'it with `move-ledger share-keys` (docs/operate/backup-and-archive.md#loss-of-postgres)',
+    `this deployment has no private ${missing} key of ${formatId('led', ledgerId)}, so the ledger stays closed. Copy the key from a deployment that has it, ` +
+      'with `move-ledger share-keys` (docs/operate/backup-and-archive.md#loss-of-postgres)',
   )
 }
 

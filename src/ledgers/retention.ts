@@ -85,7 +85,7 @@ async function refuseTooMany(
 /** Lifts a hold. Throws `not_found`. Throws `already_ended` if the hold was already lifted. */
 export async function liftHold(deps: RetentionDeps, author: Author, seq: number): Promise<HoldRow> {
   const hold = await findHold(deps.readPool, author.ledgerId, seq)
-  if (!hold) throw new ApiError('not_found', `entry ${seq} has not set a hold`)
+  if (!hold) throw new ApiError('not_found', `entry ${seq} did not set a hold`)
   if (hold.liftedSeq !== null) throw lifted(hold)
   try {
     await administerLedger(deps, author, {
@@ -101,7 +101,7 @@ export async function liftHold(deps: RetentionDeps, author: Author, seq: number)
 }
 
 function lifted({ liftedSeq }: HoldRow): ApiError {
-  return new ApiError('already_ended', `it was lifted by entry ${liftedSeq}`, {
+  return new ApiError('already_ended', `entry ${liftedSeq} has lifted the hold`, {
     members: { seq: liftedSeq },
   })
 }

@@ -57,7 +57,7 @@ export async function registerSigningKey(
   }
   requireMayChange(caller, agentId, endorsement !== undefined)
   if ((await deps.envelopeKeys.finderFor([kid]))(kid))
-    throw new ApiError('signing_key_exists', 'it is a key of the server: make a new one')
+    throw new ApiError('signing_key_exists', 'the key is already a key of the server: make a new key')
   const newKey = { kid, alg: key.alg, spki: toBase64(key.spki) }
   const { replayed } = await administer(deps, caller, {
     ...about,
@@ -128,7 +128,7 @@ function parseKey({ alg, spki }: Pick<NewSigningKey, 'alg' | 'spki'>): PublicKey
 
 function verifyOver(text: Uint8Array, key: PublicKey, signature: string, path: string): void {
   if (nativeProviders.verifySignature(key, text, fromBase64(signature))) return
-  throw proofRefused(path, 'is not a valid signature of the text')
+  throw proofRefused(path, 'is not a valid signature of the key text')
 }
 
 function proofRefused(path: string, what: string): ApiError {

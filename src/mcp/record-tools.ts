@@ -37,7 +37,7 @@ export const notarize = defineTool({
       .array(z.string().max(256))
       .max(16)
       .describe(
-        'what it is about in other systems, to find records by: a URI, or system:id such as order:4711',
+        'what the record is about in other systems, by which it can be found: URIs, or system:id such as order:4711',
       )
       .optional(),
     metadata: json.describe('any JSON object, not signed').optional(),
@@ -45,7 +45,7 @@ export const notarize = defineTool({
       .string()
       .max(256)
       .describe(
-        'your label of the person that it is about, to find and erase their records; never shown in an answer',
+        'your label of the person that the record is about, by which the person’s records can be found and erased; never shown in an answer',
       )
       .optional(),
     ...others,
@@ -65,7 +65,12 @@ export const notarize = defineTool({
       .max(40)
       .describe('gated types only: deadline of the delivery, RFC 3339 in UTC')
       .optional(),
-    maxRevisions: z.int().min(0).max(100).describe('gated types only').optional(),
+    maxRevisions: z
+      .int()
+      .min(0)
+      .max(100)
+      .describe('gated types only: how many revisions can be requested')
+      .optional(),
     ...writeArguments,
   }),
   unsupported: [...OWN_SIGNATURE, 'share', 'tolerances'],
@@ -98,8 +103,8 @@ export const getRecord = defineTool({
   name: 'get_record',
   title: 'Get a record',
   description:
-    'Shows the current state of one record. `waitSeconds`: waits while only the server can take the next step, such as the verification of a ' +
-    'delivery.',
+    'Shows the current state of one record. With `waitSeconds` it waits while only the server can take the next step, such as the verification ' +
+    'of a delivery.',
   scopes: READ,
   hints: READS,
   input: z.object({
@@ -124,14 +129,14 @@ export const getHistory = defineTool({
   input: z.object({ record: recordId, ...page }),
   output: z.looseObject({
     record,
-    ancestors: z.array(record).describe('from the root to the parent'),
+    ancestors: z.array(record).describe('the record’s ancestors, from the root to its parent'),
     children: recordPage,
     entries: z
       .array(json)
       .describe(
         'seq, kind, recordedAt, leaf, chain, signedBy and document of each; verify_record proves them',
       ),
-    nextCursor: z.string().nullable().describe('of the entries; null: no more'),
+    nextCursor: z.string().nullable().describe('cursor of the next entries; null: there are no more'),
   }),
   async run({ client }, { record: id, limit = MCP_PAGE_ITEMS_DEFAULT, cursor }, { signal }) {
     const { record, ancestors, children } = await client.records.tree(id, { limit }, { signal })

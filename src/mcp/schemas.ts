@@ -22,11 +22,11 @@ export const json = z.looseObject({})
 
 export const writeArguments = {
   occurredAt: time.describe('when it happened, if not now: RFC 3339, UTC').optional(),
-  onBehalfOf: agent.describe('another agent (agt_…) on whose behalf it is done').optional(),
+  onBehalfOf: agent.describe('another agent (agt_…) on whose behalf you act').optional(),
   idempotencyKey: z
     .string()
     .max(255)
-    .describe('any text, unique for this action: a repeated call with the same text is done once')
+    .describe('any text that is unique for this action: calls with the same text are carried out only once')
     .optional(),
 }
 
@@ -48,7 +48,7 @@ export const page = {
     .int()
     .min(1)
     .max(MCP_PAGE_ITEMS_MAX)
-    .describe(`how many at most; absent: ${MCP_PAGE_ITEMS_DEFAULT}`)
+    .describe(`highest number of items; absent: ${MCP_PAGE_ITEMS_DEFAULT}`)
     .optional(),
   cursor: z.string().max(1_000).describe('`nextCursor` of the previous page').optional(),
 }

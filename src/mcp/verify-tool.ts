@@ -11,7 +11,7 @@ export const verifyRecord = defineTool({
   title: 'Verify a record',
   description:
     'Verifies a record: fetches its proof and checks the signature, the position in the ledger’s Merkle tree, the checkpoint, and that the ' +
-    'record shows what was signed; for a gated record also its newest step. `verified: false` means that something differs from what was signed: report it with ' +
+    'record shows what was signed. For a gated record it also checks the newest step. `verified: false` means that something differs from what was signed: report it with ' +
     '`code` and `reason`. `summary` says what the result relies on.',
   scopes: ['records:read', 'records:read:own'],
   hints: READS,
@@ -21,7 +21,10 @@ export const verifyRecord = defineTool({
     summary: z.string().describe('for people: what was checked, by whom, and what the result relies on'),
     record: z.string(),
     reports: z.array(json).describe('one report for each verified entry, up to the first failure'),
-    code: z.string().nullable().describe('what is wrong, for programs (docs/formats); null: nothing'),
+    code: z
+      .string()
+      .nullable()
+      .describe('what is wrong, as a code for programs (docs/formats); null: verified'),
     reason: z.string().nullable(),
   }),
   async run(deps, { record: id }, { signal }) {

@@ -31,7 +31,7 @@ const NAMES = Object.keys(LISTS) as [List, ...List[]]
 const workList = z
   .looseObject({
     records: z.array(record),
-    hasMore: z.boolean().describe('there are more: work on these first, or search'),
+    hasMore: z.boolean().describe('true: there are more records; work on these first, or search'),
   })
   .optional()
 
@@ -50,7 +50,7 @@ export const listWork = defineTool({
       .max(100)
       .describe('another agent (agt_…), whose work to list; absent: the agent of the API key')
       .optional(),
-    limit: z.int().min(1).max(MCP_WORK_ITEMS_MAX).describe('most records per list').optional(),
+    limit: z.int().min(1).max(MCP_WORK_ITEMS_MAX).describe('highest number of records per list').optional(),
   }),
   output: z.looseObject({
     agent: z.string(),
@@ -124,7 +124,11 @@ export const verdict = defineTool({
     ...stepArguments,
     verdict: z.enum(['accept', 'reject']),
     reason: reason.optional(),
-    validUntil: z.string().max(40).describe('until when the signal is valid, RFC 3339 in UTC').optional(),
+    validUntil: z
+      .string()
+      .max(40)
+      .describe('when the settlement signal expires, RFC 3339 in UTC; absent: never')
+      .optional(),
   }),
   unsupported: OWN_SIGNATURE,
   output: record,

@@ -80,9 +80,13 @@ export function refuseMove(
   { kind, ifVersions }: Pick<StepAttempt, 'kind' | 'ifVersions'>,
 ): void {
   if (ifVersions?.includes(version) === false) {
-    throw new ApiError('version_mismatch', `the record has version ${version}, which is not in If-Match`, {
-      members: { state, version },
-    })
+    throw new ApiError(
+      'version_mismatch',
+      `the record has version ${version}, but If-Match does not name it`,
+      {
+        members: { state, version },
+      },
+    )
   }
   const next = lifecycle ? nextEvents(lifecycle) : []
   if (next.includes(kind)) return
@@ -128,7 +132,7 @@ export const STEP_ROLES = ['principal', 'performer', 'worker', 'other than the p
 const WHOSE = {
   principal: 'the principal',
   performer: 'the performer',
-  worker: 'the rules to take, because the gate is auto',
+  worker: 'the worker, because the gate is auto',
   'other than the performer': 'any agent except the performer',
 } as const satisfies Record<(typeof STEP_ROLES)[number], string>
 

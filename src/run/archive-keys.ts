@@ -49,7 +49,7 @@ export const main = runsToEnd(
     if (ledger !== undefined && !isId('led', ledger))
       throw new UsageError('--ledger needs the id of a ledger (led_…)')
     const config = readConfig()
-    const masterKey = getMasterKey(config, 'it opens the keys of documents')
+    const masterKey = getMasterKey(config, 'this key opens the keys of documents')
     let code = 0
     const directory = resolve(values.out)
     makeDirectory(directory)
@@ -100,7 +100,8 @@ async function readKeysBefore(path: string, ledger: string): Promise<ArchiveKeys
   })
   if (text === null) return null
   const before = parseArchiveKeys(text, path)
-  if (before.ledger !== ledger) throw new Error(`${path} is a file of ${before.ledger}: move it away`)
+  if (before.ledger !== ledger)
+    throw new Error(`${path} is the key file of another ledger, ${before.ledger}: move that file away`)
   return before
 }
 

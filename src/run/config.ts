@@ -334,8 +334,8 @@ function readArchive(values: z.infer<typeof environment> | undefined) {
   try {
     if (days !== undefined && retentionDays !== null && days <= retentionDays)
       throw new Error(
-        `TALLYSTICK_ARCHIVE_LOCK_DAYS (${days}) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS (${retentionDays}): content would leave Postgres ` +
-          'after its lock in the archive has ended. Lock it for as long as you need the content',
+        `TALLYSTICK_ARCHIVE_LOCK_DAYS (${days}) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS (${retentionDays}): content leaves Postgres after ` +
+          'KEEP_DAYS, and the archive no longer protects it after LOCK_DAYS. Lock it for as long as you need the content',
       )
     const location = parseArchiveLocation(values.TALLYSTICK_ARCHIVE, s3Of(values))
     const policy = {

@@ -59,7 +59,7 @@ export async function openDeps(
   metrics = new Metrics(),
 ): Promise<Deps> {
   const url = required(config.apiUrl, 'TALLYSTICK_API_DATABASE_URL', "the database, as the API's login")
-  const masterKey = getMasterKey(config, 'it opens the signing key')
+  const masterKey = getMasterKey(config, 'this key opens the signing keys')
   const now = Date.now
   // Returns the time of a monotonic clock, for ages of cached keys. With a clock that can be set back, a revoked key
   // could be accepted for longer.

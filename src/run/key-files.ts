@@ -54,7 +54,8 @@ function readKeyFile(file: string): { readonly text: string } | { readonly fault
  * other space is an error.
  */
 function checkText(all: string, file: string): { readonly text: string } | { readonly fault: string } {
-  if (all.length > KEY_FILE_BYTES_MAX) return { fault: `${file} has more than a key` }
+  if (all.length > KEY_FILE_BYTES_MAX)
+    return { fault: `${file} has more than ${KEY_FILE_BYTES_MAX} bytes: write only the key into it` }
   const text = all.replace(/\r?\n$/, '')
   if (text === '') return { fault: `${file} is empty` }
   if (!/^[\x21-\x7e]+$/.test(text))

@@ -14,7 +14,7 @@ export const main = runsToEnd(
   async () => {
     const config = readConfig()
     const owner = getOwnerDatabase(config)
-    const masterKey = getMasterKey(config, 'it seals the signing keys that migrate makes')
+    const masterKey = getMasterKey(config, 'this key seals the signing keys that migrate makes')
     const logins = getLogins(config, owner.url)
     const applied = await migrate({
       ownerUrl: owner,
@@ -28,7 +28,7 @@ export const main = runsToEnd(
     if (logins.file) {
       console.log(`the passwords of ${logins.names.api} and ${logins.names.worker} are in ${logins.file}`)
       if (logins.isNew)
-        console.log('they are new: servers and workers with other passwords can no longer connect')
+        console.log('these passwords are new: servers and workers with older passwords can no longer connect')
     }
   },
 )

@@ -29,10 +29,10 @@ import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase, getTargetDatabase } from './owner-database.ts'
 import { runsToEnd, UsageError } from './run-to-end.ts'
 
-const HELP = `  LEDGER            moves it from DATABASE_URL to TALLYSTICK_TARGET_DATABASE_URL; run it again to continue after a crash
-  --switch COMMAND  shell command that sends requests of the ledger to the target, run when the target has it; its environment has LEDGER
-  finish LEDGER     run it without --switch, after you have sent requests to the target: the source then answers that the ledger has moved
-  undo LEDGER       returns it to the source, if nothing was written at the target
+const HELP = `  LEDGER            moves the ledger from DATABASE_URL to TALLYSTICK_TARGET_DATABASE_URL; run it again to continue after a crash
+  --switch COMMAND  shell command that sends requests of the ledger to the target; run when the target has the ledger; gets the variable LEDGER
+  finish LEDGER     ends a move without --switch, after you have sent requests to the target: the source answers 421 from then on
+  undo LEDGER       opens the ledger at the source again, if nothing was written at the target
   forget LEDGER     removes the rest of a moved ledger from the source
   share-keys        copies the keys of the source to a target without ledgers, so that ledgers can be moved to it`
 
@@ -100,13 +100,13 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
   if (here === null) throw new Error(`the source has no ledger ${ledger}`)
   if (here.closed === 'moved' && there?.closed === null) return console.log(`${ledger} has already moved`)
   if (here.closed !== null && here.closed !== 'moving')
-    throw new Error(`${ledger} is ${here.closed} at the source: open it before the move`)
+    throw new Error(`${ledger} is ${here.closed} at the source: open the ledger there before the move`)
   if (
     there?.closed === 'frozen' ||
     there?.closed === 'restored' ||
     (there?.closed === null && here.closed === null)
   )
-    throw new Error(`the target already has ${ledger}, and not from an earlier move`)
+    throw new Error(`the target already has a ledger ${ledger} that was not copied by a move`)
   if (there?.closed !== null) {
     if (await isKeyRetired(source, target, ledgerId))
       throw new Error(
@@ -122,7 +122,7 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
   }
   console.log(`${ledger} is open at the target`)
   if (command === undefined) {
-    console.log(`now send its requests there, and run: move-ledger finish ${ledger}`)
+    console.log(`now send requests of this ledger to the target, then run: move-ledger finish ${ledger}`)
     return
   }
   // The id needs no quotes, because it has only letters and digits. The buffer is unlimited, so that a command with
@@ -143,7 +143,7 @@ async function verifyCopy({ ledger, ledgerId, source, target, targetDatabase }: 
   const report = await verifyLedger(database(targetDatabase, ledger), { lateTail: 'noticed' })
   console.log(formatReport(report))
   if (!report.ok)
-    throw new Error(`${ledger} does not verify at the target: run undo, then mend it at the source`)
+    throw new Error(`${ledger} does not verify at the target: run undo, then mend the ledger at the source`)
 }
 
 async function finish(move: Move): Promise<void> {
@@ -184,7 +184,7 @@ async function undo(move: Move): Promise<void> {
     await setClosed(target, ledgerId, ['moving', 'moved'], 'moved')
   }
   await setClosed(source, ledgerId, ['moving', 'moved'], null)
-  console.log(`${ledger} is open at the source again: send its requests there`)
+  console.log(`${ledger} is open at the source again: send requests of this ledger to the source`)
 }
 
 async function forget(move: Move): Promise<void> {
@@ -217,11 +217,11 @@ async function requireSameDeployment(
   target: pg.Client,
   mayDiffer: boolean,
 ): Promise<void> {
-  const masterKey = getMasterKey(config, 'both deployments have the same')
+  const masterKey = getMasterKey(config, 'both deployments must have the same master key')
   for (const client of [source, target]) await getNoteKeySecret(client, masterKey)
   const [here, there] = [await readCompatibility(source), await readCompatibility(target)]
   if (here.schema !== there.schema)
     throw new Error('the databases have different schemas: migrate both first')
   if (here.noteKid !== there.noteKid && !mayDiffer)
-    throw new Error('the deployments sign checkpoints with different keys: see share-keys')
+    throw new Error('the deployments sign checkpoints with different keys: run move-ledger share-keys first')
 }

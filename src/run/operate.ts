@@ -25,12 +25,12 @@ type Operation = {
 
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   faults: {
-    help: 'list ledgers that do not verify: they get no checkpoints, and no money moves',
+    help: 'list ledgers that do not verify: they get no checkpoints and no settlements',
     run: showFaults,
   },
   'clear-fault': {
     argumentsUsage: 'LEDGER --note TEXT',
-    help: 'let a mended ledger continue; TEXT says how it was mended',
+    help: 'let a mended ledger continue; TEXT says what was wrong and how it was mended',
     run: clear,
   },
   'mend-head': {
@@ -43,7 +43,11 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     run: showWaiting,
   },
   'dead-letters': { help: 'list jobs that were given up', run: showDeadLetters },
-  redrive: { argumentsUsage: '[JOB …]', help: 'put back these jobs, or all', run: redrive },
+  redrive: {
+    argumentsUsage: '[JOB …]',
+    help: 'put these jobs back into their queues; without JOB all of them',
+    run: redrive,
+  },
 }
 
 const usages = Object.entries(OPERATIONS).map(
@@ -141,7 +145,8 @@ async function showDeadLetters(client: pg.Client): Promise<void> {
 async function redrive(client: pg.Client, names: readonly string[]): Promise<void> {
   const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
   const wrong = names.find((name) => !isUuid.test(name))
-  if (wrong !== undefined) throw new UsageError(`${wrong} is not the id of a job: see dead-letters`)
+  if (wrong !== undefined)
+    throw new UsageError(`${wrong} is not the id of a job: \`operate dead-letters\` lists the ids`)
   const moved = await redriveDeadLetters(client, names.length === 0 ? null : names)
   console.log(`put ${moved} ${moved === 1 ? 'job' : 'jobs'} back`)
 }

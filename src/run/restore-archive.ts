@@ -52,7 +52,7 @@ export const main = runsToEnd(
   async (values) => {
     const { place, ledger, keyFile } = requireSource(values)
     const config = readConfig()
-    const masterKey = getMasterKey(config, 'it seals the keys of documents')
+    const masterKey = getMasterKey(config, 'this key seals the keys of documents')
     const restore = {
       ledger,
       masterKey,

@@ -28,7 +28,7 @@ export const main = runsToEnd(
 /** Prints a line for each ledger and a summary. Returns the fault, or null if there is none. */
 async function check(dir: string): Promise<string | null> {
   const config = readConfig()
-  const masterKey = config.masterKey && getMasterKey(config, 'it opens the keys')
+  const masterKey = config.masterKey && getMasterKey(config, 'this key opens the stored keys')
   const archive = await openContentForCommand(config)
   const owner = getOwnerDatabase(config, 'the restored database', archive)
   const unreadable: string[] = []
@@ -67,7 +67,7 @@ function findFault(ledgers: readonly RestoredLedger[], unreadable: number, dir: 
   if (ledgers.length === 0)
     return `neither this database nor ${dir} has a ledger: check that DATABASE_URL is the restored database and that this is the worker’s folder`
   if (ledgers.some(({ report }) => report === null))
-    return 'ledgers that had checkpoints are not in this database'
+    return 'ledgers that have stored checkpoints are missing from this database'
   const bad = ledgers.find(({ report }) => !report!.ok)
   if (bad) return `${bad.ledger} does not verify, or differs from what was published of it`
   if (ledgers.every(({ storedSize }) => storedSize === null))

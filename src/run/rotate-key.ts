@@ -24,7 +24,7 @@ export const main = runsToEnd(
     const compromisedAt = parseTime(values['compromised-at'])
     const config = readConfig()
     const owner = getOwnerDatabase(config)
-    const masterKey = getMasterKey(config, 'it seals the new signing key')
+    const masterKey = getMasterKey(config, 'this key seals the new signing key')
     const { oldKids, newKid } = await withOwner(owner, (client) =>
       startRotation(client, masterKey, { compromisedAt, force: values.force }),
     )

@@ -17,8 +17,12 @@ export const main = runsToEnd(
   async () => {
     const config = readConfig()
     const owner = getOwnerDatabase(config)
-    const current = required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the new one')
-    const previous = required(config.previousMasterKey, 'TALLYSTICK_MASTER_KEY_PREVIOUS', 'the old one')
+    const current = required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the new master key')
+    const previous = required(
+      config.previousMasterKey,
+      'TALLYSTICK_MASTER_KEY_PREVIOUS',
+      'the master key that is replaced',
+    )
     const { serverKeys, webhookSecrets, apiKeySecrets, peerKeys, archiveKeys, cursors, refused } =
       await withOwner(owner, (client) => resealSecrets(client, { previous, current }))
     if (serverKeys + webhookSecrets + apiKeySecrets + peerKeys + archiveKeys + cursors === 0) {

@@ -126,7 +126,7 @@ export async function startWorker(
     'TALLYSTICK_WORKER_DATABASE_URL',
     "the database, as the worker's login",
   )
-  const masterKey = getMasterKey(config, 'it opens the note key')
+  const masterKey = getMasterKey(config, 'this key opens the note key')
   const stores = config.archive && (await openArchiveStores(config.archive.location))
   const read = stores && { stores, observe: watchArchiveReads(metrics), msMax: ARCHIVE_UNHURRIED_MS_MAX }
   const openContent = () => read && openArchivedContent(masterKey, read)

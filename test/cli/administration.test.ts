@@ -211,7 +211,7 @@ test('beside a running server with its worker', async (t) => {
     assert.deepEqual(await linesOf(['proof', String(record.entry.seq), '--size', String(treeSize)]), same)
     const [newest] = await linesOf(['checkpoints', 'list', '--limit', '1'])
     assert.ok(newest.size >= treeSize)
-    await fails(['proof', '1', '--seq', '1'], 64, /--seq goes with a record/)
+    await fails(['proof', '1', '--seq', '1'], 64, /--seq can only be used with RECORD/)
     await fails(['proof', '1.5'], 1, /404 not_found/)
   })
 

@@ -122,7 +122,7 @@ test('the life of a gated record', async (t) => {
     for (const [args, pattern] of [
       [['evidence'], /needs --completion/],
       [['reason'], /needs --seq/],
-      [['payload', '--seq', '3'], /--seq does not go with payload/],
+      [['payload', '--seq', '3'], /--seq cannot be used with payload/],
       [['all'], /is one of: payload, evidence, values, reason/],
     ] as [string[], RegExp][]) {
       const refused = await runCommand(['erase', id, ...args, '--code', 'x', '--yes'])

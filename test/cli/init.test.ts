@@ -176,7 +176,7 @@ test('init and doctor', async (t) => {
       )
     const doctor = async () => (await diagnose(['--server', app.url, '--api-key', key.key])).found['audit']!
     const ask = () => app.send('POST', '/v1/audits', { body: {} })
-    assert.deepEqual([(await doctor()).status, (await doctor()).detail], ['ok', 'there was none yet'])
+    assert.deepEqual([(await doctor()).status, (await doctor()).detail], ['ok', 'there was no audit yet'])
     await ask()
     assert.match((await doctor()).detail, /^aud_\w+ is queued$/)
     await end(`state = 'failed', error = '{"code":"io","reason":"a disk of the worker failed"}'`)
@@ -313,7 +313,7 @@ test('doctor fails at a checkpoint that the ledger has not signed, and trusts no
   const { code, found } = await diagnose(['--server', url, '--api-key', 'tly_x'])
   assert.equal(code, 1)
   assert.deepEqual([found['checkpoint']!.status, found['first key']!.status], ['fail', 'fail'])
-  assert.match(found['checkpoint']!.detail, /it does not verify: signature_invalid/)
+  assert.match(found['checkpoint']!.detail, /the newest checkpoint does not verify: signature_invalid/)
   assert.match(found['first key']!.detail, /is not that of the ledger led_x/)
 })
 

@@ -92,10 +92,10 @@ test('notarize', async (t) => {
       const usages: [string[], RegExp][] = [
         [['--payload', '{}', latin1], /files or --payload, not both/],
         [['-', '-'], /can only be read once/],
-        [['--batch', '7'], /--batch goes with --ndjson/],
+        [['--batch', '7'], /--batch can only be used with --ndjson/],
         [['--payload', '{}', '--type', 'generic'], /--type takes NAME\/VERSION, such as generic\/1/],
-        [['--items'], /--items goes with --ndjson/],
-        [['--ndjson', '--payload', '{}'], /--payload does not go with --ndjson/],
+        [['--items'], /--items can only be used with --ndjson/],
+        [['--ndjson', '--payload', '{}'], /--payload cannot be used with --ndjson/],
         [['--ndjson', '--batch', '2001'], /--batch takes a whole number, from 1 to 2000/],
         [['--ndjson', '--batch', '0'], /from 1 to 2000/],
       ]
@@ -114,7 +114,7 @@ test('notarize', async (t) => {
       const args = ['notarize', '--ndjson', '--items', `--${option}`, option === 'type' ? 'a/1' : '{}']
       const refused = await runCommand(args, { input: '{"type":"generic/1","payload":{}}' })
       assert.equal(refused.code, 64, option)
-      assert.match(refused.stderr, new RegExp(`--${option} does not go with`))
+      assert.match(refused.stderr, new RegExp(`--${option} cannot be used with`))
     }
     assert.deepEqual(await app.written(), written)
   })

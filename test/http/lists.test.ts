@@ -119,7 +119,7 @@ test('a cursor is taken by its own list alone, whichever list it is', async (t) 
 async function assertForeign(response: Parameters<typeof assertProblem>[0]): Promise<void> {
   const problem = assertProblem(response, 422, 'invalid_request')
   assert.equal(problem['path'], '/cursor')
-  assert.match(problem['detail'] as string, /the cursor is not valid for this list/)
+  assert.match(problem['detail'] as string, /the cursor belongs to another list/)
 }
 
 function addressOf(url: string, { record, agent, webhook, peer }: There): string {

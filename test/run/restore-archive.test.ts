@@ -443,7 +443,7 @@ test('a deployment with other keys shows the ledger, and does not reopen it', as
   assert.deepEqual([refused.statusCode, refused.json().code], [409, 'state_conflict'])
   assert.match(
     refused.json().detail,
-    /this deployment has no private envelope and note key of led_\w+, so it stays closed/,
+    /this deployment has no private envelope and note key of led_\w+, so the ledger stays closed/,
   )
   const report = await verifyLedger(database(target.superuserUrl, copy.ledger))
   assert.deepEqual([report.failure, report.entries], [null, size])

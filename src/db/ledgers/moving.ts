@@ -66,7 +66,8 @@ export async function setClosed(
   )
   if (rowCount === 1) return
   const now = await readLedgerState(client, ledgerId)
-  if (!now || now.closed !== to) throw new Error('another process opened or closed the ledger meanwhile')
+  if (!now || now.closed !== to)
+    throw new Error('another process opened or closed the ledger at the same time: run the command again')
 }
 
 /**
@@ -189,7 +190,7 @@ async function deleteRows(
 ): Promise<void> {
   const state = await readLedgerState(client, ledgerId)
   if (state && state.closed !== 'moving' && state.closed !== 'moved')
-    throw new Error('the ledger is open here: nothing was removed')
+    throw new Error('the ledger is open in this database: nothing was removed')
   for (const { name } of tables)
     await client.query(`delete from tallystick.${name} where ledger_id = $1`, [ledgerId])
 }
@@ -253,7 +254,10 @@ export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBa
   await withTransaction(target, async () => {
     await target.query('lock table tallystick.chain_heads in exclusive mode')
     const { rowCount } = await target.query('select from tallystick.chain_heads limit 1')
-    if (rowCount) throw new Error('the target already has ledgers, which would lose their keys')
+    if (rowCount)
+      throw new Error(
+        'the target already has ledgers, which would lose their keys: share keys only with a target without ledgers',
+      )
     for (const table of ['envelope_key_secrets', 'note_key_secrets', 'server_keys'])
       await target.query(`delete from tallystick.${table}`)
     for (const table of ['server_keys', 'envelope_key_secrets', 'note_key_secrets']) {

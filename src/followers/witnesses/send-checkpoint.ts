@@ -77,15 +77,18 @@ export async function sendCheckpoint(
       oldSize === 0 || oldSize === size ? [] : await proveConsistency(pool, ledgerId, oldSize, size, note)
     const answer = await send(formatAddCheckpoint({ oldSize, path, note }))
     if (answer.status === 200) {
-      if (key === null) throw new WitnessError('declined', 'it has not sent its cosigning key yet')
+      if (key === null) throw new WitnessError('declined', 'the peer has not sent its cosigning key yet')
       const line = lineOf(answer.text, note, key)
       await insertCosignature(pool, { ledgerId, size, witnessKid: kid, peerId, line })
       return true
     }
     const seen = answer.status === 409 ? sizeOf(answer.text) : null
-    if (seen === null) throw new WitnessError('refused', `it answered ${answer.status}`)
+    if (seen === null) throw new WitnessError('refused', `the witness answered ${answer.status}`)
     if (seen > size)
-      throw new WitnessError('ahead', `it claims to have seen ${seen} entries, but there are ${size}`)
+      throw new WitnessError(
+        'ahead',
+        `the witness claims to have seen ${seen} entries, but the ledger has ${size}`,
+      )
     if (seen < cosignedSize)
       log.error(
         { witness: key?.name, ledger: formatId('led', ledgerId), cosigned: cosignedSize, seen },
@@ -93,7 +96,7 @@ export async function sendCheckpoint(
       )
     oldSize = seen
   }
-  throw new WitnessError('refused', 'it answers with another size each time')
+  throw new WitnessError('refused', 'the witness answers with another size each time')
 }
 
 const NO_KID = new Uint8Array(0)

@@ -25,7 +25,8 @@ export function parseWitnesses(text: string, allowances: Allowances): WitnessSet
     .split(/[,\n]/)
     .map((item) => item.replace(/^[ \t\r]+|[ \t\r]+$/g, ''))
     .filter((item) => item !== '')
-  if (items.length > WITNESSES_MAX) throw new Error(`at most ${WITNESSES_MAX} witnesses are allowed`)
+  if (items.length > WITNESSES_MAX)
+    throw new Error(`there are ${items.length} witnesses; at most ${WITNESSES_MAX} are allowed`)
   const witnesses = items.map((item) => parseWitness(item, allowances))
   if (witnesses.length > 0) {
     const vkeys = items.map((item) => item.split(BLANKS)[0]!)
@@ -40,7 +41,7 @@ function parseWitness(item: string, allowances: Allowances): WitnessSetting {
     throw new Error(`${item}: write each witness as its verifier key, a space and its URL`)
   const key = withContext(vkey, () => parseNoteKey(vkey, 'cosignature', nativeProviders.sha256))
   if (isLonger(key.name, WITNESS_NAME_BYTES_MAX))
-    throw new Error(`${key.name}: its name has more than ${WITNESS_NAME_BYTES_MAX} bytes`)
+    throw new Error(`${key.name}: the name of a witness may have at most ${WITNESS_NAME_BYTES_MAX} bytes`)
   const checked = checkOutboundUrl(url, allowances)
   if (!checked.ok) throw new Error(`${url}: ${checked.detail}`)
   return { key, url: url.replace(/\/+$/, '') }
@@ -52,7 +53,7 @@ function withContext<T>(what: string, parse: () => T): T {
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
     throw new Error(
-      `${what}: ${error.detail}; \`tallystick witness\` prints the verifier key of a witness, or its operator publishes it`,
+      `${what}: ${error.detail}; write the verifier key that \`tallystick witness\` prints, or that the witness’s operator publishes`,
     )
   }
 }

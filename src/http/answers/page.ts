@@ -105,9 +105,11 @@ export function parseCursor<T>(
   if (cursor === undefined) return null
   const [tag, ...position] = partsOf(cursor)
   if (tag !== list)
-    throw refusedCursor('the cursor is not valid for this list (ledger, route, filters and order)')
+    throw refusedCursor(
+      'the cursor belongs to another list: ledger, route, filters and order must be the same',
+    )
   const parsed = schema.safeParse(position)
-  if (!parsed.success) throw refusedCursor('the cursor does not come from this list')
+  if (!parsed.success) throw refusedCursor('the cursor is not a `nextCursor` of this list')
   return parsed.data
 }
 

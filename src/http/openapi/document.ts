@@ -178,7 +178,7 @@ const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'the version that the record must have, as in its ETag, or a list of versions',
+  description: 'the version that the record must have, in quotes, as in its ETag; or a list of versions',
   schema: { type: 'string' },
 }
 
@@ -194,7 +194,8 @@ const IF_KNOWN_SIZE = {
   name: 'If-Known-Size',
   in: 'header',
   required: false,
-  description: 'a size that the ledger had in an earlier answer: this answer covers at least so many entries',
+  description:
+    'a ledger size from an earlier answer: this answer then covers at least that number of entries',
   schema: { type: 'string', pattern: SIZE_TEXT.source },
 }
 
@@ -255,7 +256,11 @@ function describeProblems(operation: Operation, schemas: SchemaComponents): Json
   )
 }
 
-const PROTOBUF = { type: 'string', format: 'binary', description: 'the same in protobuf' }
+const PROTOBUF = {
+  type: 'string',
+  format: 'binary',
+  description: 'the same message as in JSON, encoded in protobuf',
+}
 
 /**
  * Schema of a problem in CBOR, which is the default for SCRAPI's operations. Clients that ask for JSON get a problem

@@ -6,8 +6,8 @@ type Header = { readonly description: string; readonly schema: object }
 
 const header = (description: string, schema: object = { type: 'string' }): Header => ({ description, schema })
 
-const RETRY_AFTER = header('seconds', { type: 'integer', minimum: 1 })
-const REPLAYED = header('`true` when this repeats the first answer to the Idempotency-Key', {
+const RETRY_AFTER = header('seconds to wait before the next attempt', { type: 'integer', minimum: 1 })
+const REPLAYED = header('`true`: this answer repeats the first answer to the Idempotency-Key', {
   type: 'string',
   const: 'true',
 })
@@ -15,10 +15,10 @@ const ETAG = header('the record’s version, in quotes, for If-Match and If-None
   type: 'string',
 })
 const LEDGER_SIZE = header(
-  'the answer covers at least so many entries of the ledger. After a write: up to its newest entry. After a read: only if a replica answered',
+  'number of entries that the answer covers at least. After a write: up to the written entry. After a read: only if a replica answered',
   { type: 'integer', minimum: 0 },
 )
-const CHALLENGE = header('the scheme to use', { type: 'string', const: 'Bearer' })
+const CHALLENGE = header('the authentication scheme to use', { type: 'string', const: 'Bearer' })
 const RATE_LIMITS = {
   RateLimit: header('what is left of each limit, if any is set: `"key";r=9;t=1`'),
   'RateLimit-Policy': header('each limit, if any is set: `"key";q=10;w=1`'),

@@ -28,17 +28,17 @@ function describeWebhook(name: string, schema: Json): Json {
       parameters: HEADERS,
       requestBody: { required: true, content: { 'application/json': { schema } } },
       responses: {
-        '2XX': { description: 'it was delivered' },
+        '2XX': { description: 'the event was delivered' },
         410: { description: 'the endpoint wants no more events: the webhook is disabled' },
-        default: { description: 'it was not delivered, and is sent again' },
+        default: { description: 'the event was not delivered, and is sent again' },
       },
     },
   }
 }
 
 const HEADERS = [
-  ['webhook-id', 'identifies the event for this endpoint: the same in every attempt'],
-  ['webhook-timestamp', 'when it was sent, in seconds since 1970'],
+  ['webhook-id', 'id of the event at this endpoint, the same in every attempt'],
+  ['webhook-timestamp', 'when the request was sent, in seconds since 1970'],
   [
     'webhook-signature',
     '`v1,` (HMAC-SHA256) and `v1a,` (Ed25519) over `id.timestamp.body`, with spaces between',

@@ -16,16 +16,18 @@ const report = z
     keys: z
       .literal(['self-asserted', 'pinned', 'given'])
       .describe(
-        'why the keys are taken for the ledger’s: it says so itself, its first key was pinned, or they were given',
+        'why the keys are trusted. self-asserted: the ledger names them; pinned: its first key was pinned; given: the verifier named them',
       ),
     firstKid: hash.nullable(),
     checkpoint: z
       .literal(['given', 'own', 'none'])
-      .describe('given: stored by the worker outside the database; own: from the ledger itself'),
-    covered: count.describe('size of the largest such checkpoint that the ledger continues'),
+      .describe(
+        'the trusted checkpoint. given: stored by the worker outside the database; own: from the ledger itself',
+      ),
+    covered: count.describe('size of the largest trusted checkpoint that the ledger continues'),
     failure: z
       .strictObject({
-        seq: seq.nullable().describe('of the first bad entry; null: the fault is in no single entry'),
+        seq: seq.nullable().describe('seq of the first bad entry; null: the fault is in no single entry'),
         code: z.string(),
         reason: z.string(),
       })
@@ -37,11 +39,15 @@ const report = z
 export const auditAnswer = z
   .strictObject({
     id: idOf('aud'),
-    requestedBy: idOf('agt').nullable().describe('null: the daily schedule'),
+    requestedBy: idOf('agt')
+      .nullable()
+      .describe('the agent that requested the audit; null: the daily schedule'),
     requestedAt: instant,
     state: z
       .literal(['queued', 'running', 'done', 'failed'])
-      .describe('done: see `ok`; failed: see `error`, which says nothing about the ledger'),
+      .describe(
+        'done: `ok` has the result; failed: the audit could not be completed (`error`), and the ledger may be intact',
+      ),
     progress: z.strictObject({ entriesDone: count, entriesTotal: count.nullable() }),
     startedAt: instant.nullable(),
     finishedAt: instant.nullable(),

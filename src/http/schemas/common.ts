@@ -23,7 +23,7 @@ export const anyAgent = z
   .describe('`agt_…`; in another ledger `led_…/agt_…`')
 
 export const sentBy = idOf('peer').describe(
-  'the peer that sent the record; absent: the ledger’s own record, or else that of the peer that sent this id first',
+  'the peer that sent the record; absent: the ledger’s own record, or else the record of the peer that sent this id first',
 )
 
 export const hash = z
@@ -74,7 +74,7 @@ export const recordEntry = z.strictObject({ ...entryView.shape, signedBy }).meta
 export const ownEnvelope = base64
   .max(43_692)
   .describe(
-    'COSE_Sign1 of the entry, signed by the agent itself; documents then need their salts. Absent: the server signs',
+    'COSE_Sign1 of the entry, signed by the agent itself; each document then needs a salt. Absent: the server signs the entry',
   )
 
 /** An entry with its envelope, so that readers can verify it themselves. */
@@ -100,7 +100,7 @@ export const batchItem = z.strictObject({
   onBehalfOf: idOf('agt').optional(),
   occurredAt: instant.optional(),
   parent: idOf('rec').optional(),
-  references: hash.describe('of the salted references').optional(),
+  references: hash.describe('digest of the salted references').optional(),
   traceparent: z.string().optional(),
   ...others,
 })
@@ -118,7 +118,9 @@ export const ledgerDescription = z
     name: z.string(),
     issuer: z.string(),
     origin: z.string(),
-    noteVerifierKey: z.string().describe('the key of its checkpoints, as a C2SP verifier key'),
+    noteVerifierKey: z
+      .string()
+      .describe('the key that signs the ledger’s checkpoints, as a C2SP verifier key'),
   })
   .meta({ id: 'Ledger' })
 

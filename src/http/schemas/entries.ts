@@ -12,8 +12,8 @@ import {
 } from './common.ts'
 
 export const entriesQuery = z.strictObject({
-  after: seqText.describe('the entries after this seq; absent: from the first entry').optional(),
-  limit: seqText.describe('at most so many entries; absent: all').optional(),
+  after: seqText.describe('only entries after this seq; absent: from the first entry on').optional(),
+  limit: seqText.describe('highest number of entries; absent: all').optional(),
 })
 
 export const documentLine = z.strictObject({
@@ -24,7 +24,7 @@ export const documentLine = z.strictObject({
     .union([z.looseObject({}), z.array(z.looseObject({})), z.string()])
     .nullable()
     .describe('payload and evidence: an object; compared values: an array; a reason: text'),
-  erasedBy: seq.nullable().describe('the entry that erased it'),
+  erasedBy: seq.nullable().describe('seq of the entry that erased the document'),
   references: z.array(z.string()).describe('only if the record has references').optional(),
 })
 
@@ -32,8 +32,13 @@ export const documentLine = z.strictObject({
 export const entryLine = signedEntry
   .extend({
     documents: z.array(documentLine),
-    items: z.array(batchItem).nullable().describe('of a batch: exactly the objects that were hashed'),
-    received: base64.describe('the envelope of another ledger’s entry that this one receives').optional(),
+    items: z
+      .array(batchItem)
+      .nullable()
+      .describe('for a batch: exactly the objects that were hashed; null: no batch'),
+    received: base64
+      .describe('the envelope of another ledger’s entry, if this entry receives one')
+      .optional(),
     signer: z
       .strictObject({ alg: z.enum(['EdDSA', 'ES256']), spki: base64 })
       .describe('the key of the agent that signed the entry; absent: the server signed it')

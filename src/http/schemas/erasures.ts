@@ -21,9 +21,9 @@ const completion = idOf('cmp')
 export const erasable = z
   .strictObject({
     document,
-    seq: seq.describe('of the entry that has its digest'),
+    seq: seq.describe('seq of the entry that has the document’s digest'),
     completion,
-    address: z.string().describe('the address that erases it'),
+    address: z.string().describe('the address of the request that erases the document'),
   })
   .meta({ id: 'ErasableDocument' })
 
@@ -36,7 +36,7 @@ export const erasureView = z.strictObject({
   id: idOf('rec'),
   erasure: z.strictObject({
     document,
-    documentSeq: seq.describe('of the entry that has the digest of the erased document'),
+    documentSeq: seq.describe('seq of the entry that has the digest of the erased document'),
     completion,
     code: erasureCode,
     reason: z.string().nullable().describe('not signed'),

@@ -43,15 +43,15 @@ const record = z
   .strictObject({
     id: idOf('rec'),
     type: typeName,
-    state: z.enum(RECORD_STATES).describe('after this event'),
-    version: z.int().min(1).describe('after this event'),
+    state: z.enum(RECORD_STATES).describe('state of the record after this event'),
+    version: z.int().min(1).describe('version of the record after this event'),
   })
   .meta({ id: 'EventRecord' })
 
 const erasedRecord = z.strictObject({
   id: idOf('rec'),
   type: typeName,
-  state: z.null().describe('an erasure is not a step'),
+  state: z.null().describe('null, because an erasure is not a step'),
   version: z.null(),
 })
 
@@ -62,14 +62,14 @@ const ofEntry = {
   subjects: z
     .array(z.strictObject({ name: z.string(), sha256: hash }))
     .min(1)
-    .describe('as signed'),
-  predicate: z.looseObject({}).describe('as signed: `GET /predicates/{kind}/v1` describes it'),
+    .describe('the signed subjects'),
+  predicate: z.looseObject({}).describe('the signed predicate: `GET /predicates/{kind}/v1` describes it'),
 }
 
 /** Members that are sent only to webhooks that request them. */
 const included = {
   envelope: base64.describe('COSE_Sign1 of the entry').optional(),
-  documents: z.array(documentLine).describe('documents of the entry; none for a batch').optional(),
+  documents: z.array(documentLine).describe('documents of the entry; a batch has none').optional(),
 }
 
 const recordData = z.strictObject({ ...ofEntry, record, ...included }).meta({ id: 'RecordEventData' })
@@ -80,7 +80,7 @@ const signalData = z
     record,
     signal: signalView,
     ...included,
-    envelope: base64.describe('the signed verdict'),
+    envelope: base64.describe('COSE_Sign1 of the verdict’s entry'),
   })
   .meta({ id: 'SignalEventData' })
 
@@ -92,7 +92,7 @@ const batchData = z
       id: idOf('bat'),
       count: z.int().min(1),
       types: z.record(typeName, z.int().min(1)).describe('number of records by type'),
-      records: z.string().describe('address of the records (scope audit:read)'),
+      records: z.string().describe('address from which to read the records; needs the scope audit:read'),
     }),
     ...included,
   })
@@ -112,14 +112,14 @@ const receivedData = z
         state: z
           .enum(RECORD_STATES)
           .nullable()
-          .describe('after the received entry; null: that is not a step'),
+          .describe('state of the record after the received entry; null: that entry is not a step'),
         version: z.int().min(1).nullable(),
       })
       .nullable()
       .describe(
         'the record of the received entry, as its home knows it; null: the entry is about the peering',
       ),
-    peer: idOf('peer').describe('the peer that sent it'),
+    peer: idOf('peer').describe('the peer that sent the entry'),
     received: z
       .strictObject({
         ledger: idOf('led'),
@@ -129,9 +129,11 @@ const receivedData = z
         record: idOf('rec').nullable(),
         version: z.int().min(1).nullable(),
       })
-      .describe('the entry of the other ledger'),
+      .describe('the received entry of the other ledger'),
     ...included,
-    receivedEnvelope: base64.describe('COSE_Sign1 of the received entry, beside `envelope`').optional(),
+    receivedEnvelope: base64
+      .describe('COSE_Sign1 of the received entry; present whenever `envelope` is')
+      .optional(),
   })
   .meta({ id: 'ReceivedEventData' })
 
@@ -154,7 +156,10 @@ const checkpointData = z
     ledger: idOf('led'),
     record: z.null(),
     entry: z.null(),
-    checkpoint: z.strictObject({ size: seq.min(1).describe('number of entries that it covers'), note }),
+    checkpoint: z.strictObject({
+      size: seq.min(1).describe('number of entries that the checkpoint covers'),
+      note,
+    }),
   })
   .meta({ id: 'CheckpointEventData' })
 
@@ -216,14 +221,14 @@ function variantsOf(
   return variants as [(typeof variants)[0], ...typeof variants]
 }
 
-const recordedAt = instant.describe('when it was recorded')
-const happenedAt = instant.describe('when it happened')
+const recordedAt = instant.describe('when the entry or checkpoint was recorded')
+const happenedAt = instant.describe('when the event happened')
 
 const ledgerEvent = z
   .discriminatedUnion(
     'type',
     variantsOf(EVENT_DATA, recordedAt, {
-      id: idOf('evt').describe('the same in every answer'),
+      id: idOf('evt').describe('id of the event, the same in every answer'),
     }),
   )
   .meta({ id: 'LedgerEvent' })
@@ -235,7 +240,7 @@ export const webhookEvent = z
 
 export const eventPage = z.strictObject({
   data: z.array(ledgerEvent),
-  nextCursor: z.string().describe('where the next request continues, now or later'),
+  nextCursor: z.string().describe('cursor with which the next request continues, now or later'),
   more: z.boolean().describe('whether there may be more events now, even if `data` is empty'),
 })
 

@@ -14,15 +14,15 @@ export const exportBody = z
           .regex(/^[0-9a-f]{32}$/)
           .optional(),
       })
-      .describe('the filter; empty: the whole range'),
-    from: seq.describe('first entry'),
-    to: seq.describe('last entry; absent: the newest').optional(),
+      .describe('the filter of the export; empty: the whole range'),
+    from: seq.describe('seq of the first entry'),
+    to: seq.describe('seq of the last entry; absent: the newest entry').optional(),
     documents: z.enum(['all', 'withheld']),
   })
   .meta({ examples: [{ of: {}, from: 0, documents: 'all' }] })
 
 export const exportView = z.strictObject({
-  entry: z.strictObject({ seq }).describe('`export-made`: who exported what'),
+  entry: z.strictObject({ seq }).describe('the entry `export-made`, which names who exported what'),
   from: seq,
   to: seq,
 })

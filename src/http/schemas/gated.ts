@@ -20,23 +20,23 @@ const share = z.array(sharedWith).min(1).max(SHARE_PEERS_MAX).describe('the peer
 export const terms = {
   performer: anyAgent
     .describe(
-      '`agt_…`, or `led_…/agt_…` in the ledger of a peer in `share`; absent: the agent that activates it',
+      'who delivers: `agt_…`, or `led_…/agt_…` in the ledger of a peer in `share`; absent: the agent that activates the record',
     )
     .optional(),
   gate: z
     .enum(['principal', 'auto'])
     .describe('who judges: the principal, or only the rules; absent: principal')
     .optional(),
-  deadline: time.describe('for the completion').optional(),
+  deadline: time.describe('latest time of the completion').optional(),
   maxRevisions: z
     .int()
     .min(0)
     .max(GATED_REVISIONS_MAX)
-    .describe(`absent: ${GATED_REVISIONS_DEFAULT}`)
+    .describe(`how many revisions can be requested; absent: ${GATED_REVISIONS_DEFAULT}`)
     .optional(),
   tolerances: z
     .looseObject({})
-    .describe('by id of a rule: a tolerance that replaces the type’s, as far as the type allows')
+    .describe('tolerances by rule id; each replaces that of the type, within the limit that the type allows')
     .optional(),
   share: share.optional(),
 }
@@ -46,7 +46,7 @@ const reason = z
   .min(1)
   .max(REASON_CHARS_MAX)
   .describe('free text, stored beside the chain; its salted digest is signed')
-const validUntil = time.describe('until when the signal is valid; absent: without end')
+const validUntil = time.describe('time at which the settlement signal expires; absent: never')
 
 const ofStep = {
   onBehalfOf: idOf('agt').optional(),
@@ -98,14 +98,16 @@ const stepView = <T extends Record<string, z.ZodType>>(id: string, members: T) =
       ...members,
       by: z.union([anyAgent, z.literal('system')]).describe('the party: onBehalfOf, or else the actor'),
       recordedAt: instant,
-      seq: seq.describe('of its entry'),
+      seq: seq.describe('seq of the step’s entry'),
       salt: salt.nullable(),
-      digest: hash.nullable().describe('of the salted document; null: the step has none'),
-      erasedBy: seq.nullable().describe('the entry that erased the document'),
+      digest: hash.nullable().describe('digest of the salted document; null: the step has none'),
+      erasedBy: seq.nullable().describe('seq of the entry that erased the document'),
     })
     .meta({ id })
 
-const isReason = { reason: z.string().nullable().describe('null: the step has none, or it is erased') }
+const isReason = {
+  reason: z.string().nullable().describe('null: the step has no reason, or the reason is erased'),
+}
 
 export const signalView = z
   .strictObject({
@@ -121,13 +123,13 @@ export const offerView = z
   .strictObject({
     state: z.enum(['pending', 'taken', 'refused']),
     step: z.enum(OFFERED_STEPS),
-    version: z.int().min(2).describe('of the record after the step'),
-    completion: idOf('cmp').nullable().describe('null for other steps'),
+    version: z.int().min(2).describe('version of the record after the step'),
+    completion: idOf('cmp').nullable().describe('the offered completion; null: the step is not a completion'),
     by: idOf('agt').describe('the party: onBehalfOf, or else the actor'),
     recordedAt: instant,
-    seq: seq.describe('of its entry in this ledger'),
-    code: z.string().nullable().describe('reason of the refusal'),
-    decidedBy: seq.nullable().describe('the entry of this ledger that received the home’s decision'),
+    seq: seq.describe('seq of the offer’s entry in this ledger'),
+    code: z.string().nullable().describe('reason of the refusal, as a code; null: not refused'),
+    decidedBy: seq.nullable().describe('seq of the entry that received the home’s decision'),
   })
   .meta({ id: 'Offer' })
 
@@ -156,14 +158,14 @@ export const gatedView = z
       ...isReason,
     }).nullable(),
     overturn: stepView('Overturn', { signal: signalView, ...isReason }).nullable(),
-    revision: stepView('Revision', isReason).nullable().describe('the newest'),
+    revision: stepView('Revision', isReason).nullable().describe('the newest revision request'),
     cancellation: stepView('Cancellation', isReason).nullable(),
     share: z
       .array(sharedWith.meta({ id: 'SharedWith' }))
       .nullable()
-      .describe('peers that it is shared with; null: none'),
+      .describe('peers with which the record is shared; null: none'),
     offer: offerView
       .nullable()
-      .describe('for a record of another ledger: the newest step offered in this ledger'),
+      .describe('for a record of another ledger: the newest step that an agent of this ledger offered'),
   })
   .meta({ id: 'GatedRecord' })

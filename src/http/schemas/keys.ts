@@ -12,11 +12,15 @@ import { time } from './times.ts'
 export const createKeyBody = z.strictObject({
   name,
   agent: idOf('agt')
-    .describe("absent: the agent with the key's name, which is registered if it does not exist")
+    .describe(
+      "the agent that owns the key; absent: the agent with the key's name, which is registered if it does not exist",
+    )
     .optional(),
   scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).describe('only scopes that your own key has'),
   expiresAt: time
-    .describe('at most when the secret that you send expires; absent: the same time as that secret')
+    .describe(
+      'when the key expires: not after the secret that you send; absent: at the same time as that secret',
+    )
     .optional(),
 })
 
@@ -25,7 +29,7 @@ export const rotateKeyBody = z.strictObject({
     .int()
     .min(0)
     .max(KEY_OVERLAP_SECONDS_MAX)
-    .describe(`how long the older secrets stay valid; absent: ${KEY_OVERLAP_SECONDS_DEFAULT}`)
+    .describe(`seconds for which the older secrets stay valid; absent: ${KEY_OVERLAP_SECONDS_DEFAULT}`)
     .optional(),
 })
 
@@ -33,7 +37,7 @@ export const revokeKeyBody = z.strictObject({
   alsoMade: z
     .boolean()
     .describe(
-      `also revoke keys made with it, keys made with those, and so on: up to ${KEYS_REVOKED_PER_REQUEST_MAX} a request. The key itself may then be revoked already`,
+      `also revoke the keys that were made with this key, directly or through other keys: up to ${KEYS_REVOKED_PER_REQUEST_MAX} in a request. This key may be revoked already`,
     )
     .optional(),
 })
@@ -51,21 +55,27 @@ const key = {
   agent: idOf('agt'),
   scopes: z.array(z.enum(SCOPES)),
   createdAt: instant,
-  madeBy: idOf('key').nullable().describe('the key that it was made with; null: the operator made it'),
+  madeBy: idOf('key')
+    .nullable()
+    .describe('the key with which this key was made; null: the operator made this key'),
   expiresAt: instant.nullable(),
   revokedAt: instant.nullable(),
   rateLimit: rateLimit.nullable(),
-  otlp: otlpSettings.nullable().describe('null: the defaults of docs/integrations/otlp.md'),
+  otlp: otlpSettings
+    .nullable()
+    .describe('settings for OTLP; null: the defaults of docs/integrations/otlp.md'),
   secrets: z
     .array(z.strictObject({ expiresAt: instant.nullable() }))
-    .describe('one, or more during a rotation; none after the key was revoked'),
+    .describe('valid secrets: one, or more during a rotation; none after the key was revoked'),
 }
 
 export const keyAnswer = z.strictObject(key).meta({ id: 'Key' })
 export const keyRevoked = z.strictObject({
   ...key,
   alsoRevoked: z.array(idOf('key')).describe('other keys that this request revoked, because of `alsoMade`'),
-  hasMore: z.boolean().describe('some keys made with it are still valid: send the request again'),
+  hasMore: z
+    .boolean()
+    .describe('true: some keys that were made with this key are still valid; send the request again'),
 })
 export const keyPage = pageOf(keyAnswer)
 

@@ -26,9 +26,9 @@ export const newLedger = z.strictObject({
 })
 
 export const reissueKeyBody = z.strictObject({
-  name: name.describe("the key's").optional(),
+  name: name.describe('name of the key').optional(),
   agent: name
-    .describe('name of its agent, which is registered if it does not exist; absent: administrator')
+    .describe('name of the agent that owns the key; registered if it does not exist; absent: administrator')
     .optional(),
 })
 
@@ -39,12 +39,12 @@ const closed = z
   .enum(['frozen', 'restored', 'moving', 'moved'])
   .nullable()
   .describe(
-    'why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open',
+    'why the ledger accepts no entries. frozen: by the operator; restored: from an older backup; moving, moved: to another deployment; null: it is open',
   )
 
 const tiles = z
   .enum(['key', 'public'])
-  .describe('who may read its tiles: only keys with audit:read, or anybody')
+  .describe('who may read the ledger’s tiles. key: only keys with audit:read; public: anybody')
 export const tilesBody = z.strictObject({ tiles }).meta({ examples: [{ tiles: 'public' }] })
 export const tilesAnswer = z.strictObject({ tiles })
 
@@ -54,25 +54,25 @@ export const ledgerSummary = z
     name: z.string(),
     issuer: z.string(),
     origin: z.string(),
-    size: seq.describe('number of its entries'),
+    size: seq.describe('number of entries'),
     closed,
     rateLimit: rateLimit.nullable(),
     tiles,
     fault: z
       .strictObject({
-        seq: seq.nullable().describe('of the first bad entry; null: the fault is in no single entry'),
+        seq: seq.nullable().describe('seq of the first bad entry; null: the fault is in no single entry'),
         code: z.string(),
         foundAt: instant,
       })
       .nullable()
-      .describe('why it does not verify: it gets no checkpoints until the operator clears the fault'),
+      .describe('why the ledger does not verify. It gets no checkpoints until the operator clears the fault'),
   })
   .meta({ id: 'LedgerSummary' })
 
 export const ledgerPage = pageOf(ledgerSummary)
 
 export const ledgerDetails = ledgerDescription.extend({
-  size: seq.describe('number of its entries'),
+  size: seq.describe('number of entries'),
   closed,
   key: z
     .strictObject({

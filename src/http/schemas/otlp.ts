@@ -2,11 +2,17 @@ import { z } from 'zod'
 
 export const otlpSettings = z
   .strictObject({
-    take: z.enum(['agents', 'all']).describe('agents: only spans and logs about actions of agents'),
+    take: z
+      .enum(['agents', 'all'])
+      .describe('agents: accept only spans and logs about actions of agents; all: accept all'),
     content: z
       .enum(['digest', 'keep'])
-      .describe('how to store attributes with content: their digest, or the value itself'),
-    rest: z.enum(['reject', 'drop']).describe('whether the answer reports how many were not accepted'),
+      .describe('attributes with content. digest: store their digests; keep: store the values'),
+    rest: z
+      .enum(['reject', 'drop'])
+      .describe(
+        'spans and logs that are not accepted. reject: the answer reports their number; drop: it does not',
+      ),
   })
   .meta({ id: 'OtlpSettings' })
 
@@ -24,7 +30,7 @@ export const exportRequest = z.looseObject({}).describe('an Export…ServiceRequ
 
 export const rpcStatus = z
   .strictObject({
-    code: z.int().describe('of google.rpc.Code'),
+    code: z.int().describe('a value of google.rpc.Code'),
     message: z.string().describe('`code: detail`, as in a problem document (docs/reference/errors.md)'),
   })
   .meta({ id: 'RpcStatus' })

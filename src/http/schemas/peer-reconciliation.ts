@@ -14,25 +14,25 @@ export const reconciliationView = z
     reconciled: z
       .boolean()
       .describe(
-        'both sides have the same entries, by the other side’s last summary; entries under way do not count as a difference',
+        'whether both sides have the same entries, according to the other side’s last summary; entries under way do not count',
       ),
-    reasons: z.array(z.enum(UNRECONCILED)).describe('why not; empty if it is'),
+    reasons: z.array(z.enum(UNRECONCILED)).describe('why the ledgers are not reconciled; empty if they are'),
     sent: z
       .strictObject({
-        records: count.describe('of this ledger, shared with the peer'),
+        records: count.describe('records of this ledger that are shared with the peer'),
         entries: count.describe(
-          'entries about these records, our offers, answers to theirs, and the peering; none about keys',
+          'entries about these records, about offers of both sides, and about the peering; none about keys',
         ),
-        acknowledged: count.describe('of these, entries with a signed receipt stored here'),
+        acknowledged: count.describe('sent entries with a signed receipt stored here'),
         inFlight: count.describe(
-          'of these, entries without a receipt; they will get none after the peering is revoked',
+          'sent entries without a receipt; after the peering is revoked they get none',
         ),
-        deadLetters: count.describe('of these, refused by the other side for good'),
+        deadLetters: count.describe('sent entries that the other side refused for good'),
       })
       .describe('from this server to the peer'),
     received: z
       .strictObject({
-        records: count.describe('of the other ledger'),
+        records: count.describe('records of the other ledger'),
         entries: count,
         forks: count.describe('refused entries that contradict stored ones'),
       })
@@ -40,16 +40,18 @@ export const reconciliationView = z
     offers: z.strictObject({
       made: z
         .strictObject({ pending: count, taken: count, refused: count })
-        .describe('by agents of this ledger'),
-      answered: z.strictObject({ taken: count, refused: count }).describe('of agents of the other ledger'),
+        .describe('offers by agents of this ledger'),
+      answered: z
+        .strictObject({ taken: count, refused: count })
+        .describe('offers by agents of the other ledger'),
     }),
     summary: z
       .strictObject({
         at: instant.describe('when the summary was requested'),
         whole: z
           .boolean()
-          .describe('false: it has more records than a summary asks for; the others are not compared'),
-        records: count.describe('in its summary'),
+          .describe('false: the peer has more records than a summary covers; the others are not compared'),
+        records: count.describe('records in the summary'),
         faults: count.describe('records with a difference that should never occur'),
         behind: count.describe('records of which one side has fewer versions'),
         differences: z
@@ -59,7 +61,7 @@ export const reconciliationView = z
               difference: z
                 .enum(DIFFERENCES)
                 .describe(
-                  'leaf: the same version is another entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions',
+                  'leaf: the same version is a different entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions',
                 ),
               home: z
                 .enum(['ours', 'theirs'])

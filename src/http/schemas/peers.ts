@@ -30,7 +30,7 @@ export const addPeerBody = z
     invitation: z
       .string()
       .max(8_192)
-      .describe('the other side’s invitation, to accept it. Absent: an invitation for the other side is made')
+      .describe('the other side’s invitation, to accept. Absent: make an invitation for the other side')
       .optional(),
   })
   .meta({ examples: [{ name: 'Harbour Freight' }] })
@@ -59,28 +59,32 @@ export const peerBudgetBody = z
         bytesPerDay: z.int().min(PEER_BYTES_PER_DAY_MIN).max(PEER_BYTES_PER_DAY_MAX),
       })
       .nullable()
-      .describe(`null: ${PEER_ENTRIES_PER_DAY} entries and ${PEER_BYTES_PER_DAY} bytes, the default`),
+      .describe(
+        `daily limits; null: the default, ${PEER_ENTRIES_PER_DAY} entries and ${PEER_BYTES_PER_DAY} bytes`,
+      ),
   })
   .meta({ examples: [{ budget: { entriesPerDay: 100_000, bytesPerDay: 1_000_000_000 } }, { budget: null }] })
 
 export const peerView = z
   .strictObject({
-    id: idOf('peer').describe('the same on both sides'),
+    id: idOf('peer').describe('id of the peering, the same on both sides'),
     name: z.string(),
     role: z.enum(['inviter', 'invited']).describe('role of this ledger in the handshake'),
     state: z.enum(PEER_STATES),
     createdAt: instant,
     createdBy: idOf('agt'),
-    expiresAt: instant.describe('of the invitation'),
+    expiresAt: instant.describe('when the invitation expires'),
     remote: identity.nullable().describe('the other side; null before the handshake'),
-    addedSeq: seq.nullable().describe('of this ledger’s `peer-added` entry'),
+    addedSeq: seq.nullable().describe('seq of this ledger’s `peer-added` entry'),
     drain: z
       .strictObject({
         behind: z
           .int()
           .min(0)
-          .describe('entries of this ledger that were not examined yet; most do not concern the peer'),
-        failures: z.int().min(0).describe('in a row'),
+          .describe(
+            'entries of this ledger that were not examined for this peer yet; most do not concern it',
+          ),
+        failures: z.int().min(0).describe('failed requests in a row'),
         failingSince: instant.nullable(),
         lastError: z.string().nullable(),
         lastSuccessAt: instant.nullable(),
@@ -92,24 +96,24 @@ export const peerView = z
           .describe(`contradicting entries that the peer signed; counted up to ${PEER_FORKS_COUNTED_MAX}`),
       })
       .nullable()
-      .describe('null: nothing to send yet'),
+      .describe('how entries are sent to the peer; null: nothing to send yet'),
     budget: z
       .strictObject({
         entries: usedOf('entries'),
         bytes: usedOf('bytes'),
-        resetsAt: instant.nullable().describe('when the day ends; null: nothing is used'),
+        resetsAt: instant.nullable().describe('when the day of the budget ends; null: nothing is used'),
       })
-      .describe('how much of what the peer sends is stored here in a day'),
+      .describe('how much the peer may store here in a day, and has stored'),
     witness: z
       .strictObject({
         ownKey: z
           .string()
           .nullable()
-          .describe('with which this ledger cosigns the peer’s checkpoints; null: it does not'),
+          .describe('key with which this ledger cosigns the peer’s checkpoints; null: it does not cosign'),
         key: z
           .string()
           .nullable()
-          .describe('with which the peer cosigns this ledger’s checkpoints; null: unknown'),
+          .describe('key with which the peer cosigns this ledger’s checkpoints; null: unknown'),
         cosignedSize: z.int().min(0).describe('size of this ledger that the peer has cosigned'),
         seenSize: z.int().min(0).describe('size of the peer’s ledger that this ledger has cosigned'),
         fork: z
@@ -129,7 +133,7 @@ export const newPeerView = z
       .string()
       .nullable()
       .describe(
-        'for the other side’s administrator, to use once. Keep it secret: whoever has it can become the peer. null: an invitation was accepted',
+        'the invitation, which the other side’s administrator uses once. Keep it secret: whoever has it can become the peer. null: an invitation was accepted',
       ),
   })
   .meta({ id: 'NewPeer' })
@@ -142,7 +146,7 @@ const deadLetterView = z
   .strictObject({
     seq,
     record: idOf('rec').nullable(),
-    code: z.string().describe('reason of the other side’s refusal'),
+    code: z.string().describe('code of the other side’s refusal'),
     detail: z.string().nullable(),
     diedAt: instant,
     entry: signedEntry,
@@ -157,12 +161,12 @@ export const replayAnswer = z.strictObject({ replayed: z.int().min(0) }).meta({ 
 
 const forkView = z
   .strictObject({
-    leaf: hash.describe('of the refused entry'),
+    leaf: hash.describe('leaf of the refused entry'),
     seq: seq.describe('position in the peer’s chain, as the peer stated it'),
     record: idOf('rec').nullable(),
     version: z.int().min(1).nullable(),
-    held: hash.describe('leaf of the stored entry that it contradicts'),
-    envelope: base64.describe('COSE_Sign1 of the refused entry: signed by the peer'),
+    held: hash.describe('leaf of the stored entry that the refused entry contradicts'),
+    envelope: base64.describe('COSE_Sign1 of the refused entry, signed by the peer'),
     seenAt: instant,
   })
   .meta({ id: 'PeerFork' })

@@ -17,12 +17,14 @@ import {
 
 const path = z.array(hash).describe('RFC 9162 audit path, from the leaf up')
 const size = z.int().min(1)
-const ofSize = sizeText.describe('prove it in the checkpoint of this size; absent: in the newest').optional()
+const ofSize = sizeText
+  .describe('prove the entry in the checkpoint of this size; absent: in the newest')
+  .optional()
 
 const cosignatures = z
   .string()
   .regex(/^([1-9]|1[0-6])$/)
-  .describe('prove it in the newest checkpoint with so many cosignatures of witnesses')
+  .describe('use the newest checkpoint that has at least this number of cosignatures of witnesses')
   .optional()
 
 export const latestCheckpointQuery = z.strictObject({ cosignatures })
@@ -32,7 +34,7 @@ export const checkpointParams = z.strictObject({ size: z.string() })
 export const recordProofQuery = z.strictObject({
   size: ofSize,
   cosignatures,
-  seq: seqText.describe('the record’s entry to prove; absent: its first').optional(),
+  seq: seqText.describe('seq of the record’s entry to prove; absent: its first entry').optional(),
 })
 export const entryProofQuery = z.strictObject({ size: ofSize, cosignatures })
 export const consistencyQuery = z.strictObject({
@@ -47,9 +49,9 @@ export const entryProof = z.strictObject({
   ledger: ledgerDescription,
   keys: z
     .array(publishedKey)
-    .describe('the key that signed the envelope, or `registration` if that is present'),
+    .describe('the server key that signed `registration` if it is present, otherwise the envelope'),
   registration: base64
-    .describe('if the agent signed the entry itself: the envelope that registered the agent’s key')
+    .describe('the envelope that registered the agent’s key, if the agent signed the entry itself')
     .optional(),
   entry: signedEntry,
   index: seq,

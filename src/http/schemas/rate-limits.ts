@@ -8,7 +8,11 @@ import {
 /** A rate limit. Its numbers are stored as 4-byte floats, and the answer shows the stored numbers. */
 export const rateLimit = z.strictObject({
   requestsPerSecond: z.number().min(RATE_LIMIT_PER_SECOND_MIN).max(RATE_LIMIT_PER_SECOND_MAX),
-  burst: z.int().min(1).max(RATE_LIMIT_BURST_MAX).describe('requests at once after a pause'),
+  burst: z
+    .int()
+    .min(1)
+    .max(RATE_LIMIT_BURST_MAX)
+    .describe('number of requests that are accepted at once after a pause'),
 })
 
 /**

@@ -6,13 +6,13 @@ import { entryProofQuery, recordProofQuery } from './proofs.ts'
 const receiptQuery = {
   wait: waitText(RECEIPT_WAIT_SECONDS_MAX)
     .describe(
-      `seconds to wait for a checkpoint that covers it, at most ${RECEIPT_WAIT_SECONDS_MAX}; absent: 0`,
+      `seconds to wait for a checkpoint that covers the entry, at most ${RECEIPT_WAIT_SECONDS_MAX}; absent: 0`,
     )
     .optional(),
   statement: z
     .enum(['true', 'false'])
     .describe(
-      '`true`: the entry’s envelope with the receipt in its header, which verifies by itself; absent: only the receipt',
+      '`true`: the entry’s envelope with the receipt in its header, in one file; absent: only the receipt',
     )
     .optional(),
 }

@@ -53,7 +53,7 @@ export const recordQuery = z.strictObject({
   peer: sentBy.optional(),
   wait: waitText(RECORD_WAIT_SECONDS_MAX)
     .describe(
-      `seconds to wait, ${RECORD_WAIT_SECONDS_MAX} at most, until the record’s version differs from If-None-Match. Without that header: until its next step is not the worker’s`,
+      `seconds to wait, at most ${RECORD_WAIT_SECONDS_MAX}, until the record’s version differs from If-None-Match. Without that header: while only the worker can take the next step`,
     )
     .optional(),
 })
@@ -61,21 +61,21 @@ export const recordEntriesQuery = z.strictObject({ peer: sentBy.optional(), ...p
 export const recordEntriesCursor = z.tuple([z.int32().min(1)])
 
 const stepDocument = z.strictObject({
-  subject: z.string().describe('`cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`'),
+  subject: z.string().describe('what the document is: `cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`'),
   digest: hash,
   salt: salt.nullable().describe('null: erased'),
   document: z
     .union([z.looseObject({}), z.array(z.looseObject({})), z.string()])
     .nullable()
     .describe('an object, a list of values, or the text of a reason; null: erased'),
-  erasedBy: seq.nullable().describe('the entry that erased it'),
+  erasedBy: seq.nullable().describe('seq of the entry that erased the document'),
 })
 export const recordEntriesPage = pageOf(
   signedEntry.extend({
     signedBy: signedBy.optional().describe('absent for a record of another ledger'),
     document: stepDocument
       .nullable()
-      .describe('the document of the step; null: it has none. The payload is in the record'),
+      .describe('the document of the step; null: the step has none. The payload is in the record'),
     received: base64
       .describe('for a record of another ledger: the received envelope, to which `document` belongs')
       .optional(),

@@ -35,7 +35,7 @@ export const subjectLabel = z
   .max(SUBJECT_CHARS_MAX)
   .regex(WITHOUT_CONTROLS)
   .describe(
-    'your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload',
+    'your label of the person that the record is about; stored as a keyed hash, not signed, erased with the payload',
   )
 
 /** Optional members of records in answers. null if the record has no such member. */
@@ -63,7 +63,7 @@ export const reference = z
 const referenceList = z
   .array(reference)
   .max(REFERENCES_MAX)
-  .describe('what it is about in other systems; their salted digest is signed; erased with the payload')
+  .describe('what the record is about in other systems; a salted digest is signed; erased with the payload')
 
 const EXAMPLE = { type: 'generic/1', payload: { tool: 'search', query: 'price of copper' } }
 
@@ -73,7 +73,7 @@ export const notarizeBody = z
     salt: salt.optional(),
     envelope: ownEnvelope.optional(),
     ...terms,
-    parent: idOf('rec').describe('a record of this ledger').optional(),
+    parent: idOf('rec').describe('the record that led to this one, of this ledger').optional(),
     references: referenceList.optional(),
   })
   .meta({ examples: [EXAMPLE, { ...EXAMPLE, occurredAt: '2026-11-20T12:00:00Z', metadata: { run: 7 } }] })
@@ -94,7 +94,7 @@ const batchItem = z.strictObject({
   traceparent: z
     .string()
     .regex(TRACEPARENT)
-    .describe('W3C Trace Context, version 00; absent: that of the request')
+    .describe('W3C Trace Context, version 00; absent: the `traceparent` of the request')
     .optional(),
 })
 export const batchBody = z
@@ -106,7 +106,9 @@ export const batchBody = z
 
 const erasureView = z
   .strictObject({
-    code: erasureCode.nullable().describe('null: the entry cannot be read, so no signed entry says why'),
+    code: erasureCode
+      .nullable()
+      .describe('reason of the erasure; null: the entry that signs the reason cannot be read'),
     by: z.union([anyAgent, z.literal('system')]),
     recordedAt: instant,
     seq,
@@ -122,9 +124,12 @@ export const recordView = z
     state: z.enum(RECORD_STATES),
     version: z.int().min(1),
     nextEvents: z.array(entryKind).describe('kinds of entries that can come next'),
-    payload: z.looseObject({}).nullable().describe('null: erased, or its home shares only digests'),
+    payload: z
+      .looseObject({})
+      .nullable()
+      .describe('null: the payload is erased, or the home ledger shares only digests'),
     salt: salt.nullable(),
-    digest: hash.describe('of the salted payload (docs/formats/documents.md)'),
+    digest: hash.describe('digest of the salted payload (docs/formats/documents.md)'),
     actor: anyAgent,
     key: idOf('key'),
     onBehalfOf: anyAgent.nullable(),
@@ -134,11 +139,11 @@ export const recordView = z
     ...shownOthers,
     recordedAt: instant,
     entry: recordEntry.describe(
-      'its newest entry; for a record of another ledger, the entry that received it',
+      'the newest entry of the record; for a record of another ledger, the entry that received it',
     ),
     batch: idOf('bat').nullable(),
     metadata: z.looseObject({}).nullable().describe('not signed'),
-    erasure: erasureView.nullable().describe('null: not erased. From this entry on, the payload is null'),
+    erasure: erasureView.nullable().describe('the erasure of the payload; null: not erased'),
     gated: gatedView.nullable().describe('null for a notarized record'),
   })
   .meta({ id: 'Record' })

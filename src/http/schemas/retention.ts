@@ -7,7 +7,7 @@ import { erasureCode, idOf, instant, seq, typeName } from './common.ts'
 const caseId = z
   .string()
   .regex(CASE_ID)
-  .describe('the case, as your files call it; it is signed and stays for ever, so it must not name a person')
+  .describe('name of the case in your files; signed and stored for ever, so it must not name a person')
 const days = z.int().min(1).max(RETENTION_DAYS_MAX)
 const NARROWED = {
   type: typeName.describe('only records of this type').optional(),
@@ -20,20 +20,20 @@ const NARROWED_VIEW = { type: typeName.nullable(), agent: idOf('agt').nullable()
 export const ruleBody = z
   .strictObject({
     ...NARROWED,
-    days: days.nullable().describe('days after the end of a record; null: for ever'),
+    days: days.nullable().describe('days to store documents after the end of a record; null: for ever'),
     basis: erasureCode.describe('the law, contract or policy, as a word for programs'),
   })
   .meta({ examples: [{ type: 'generic/1', days: 365, basis: 'policy_7' }] })
 
 export const ruleView = z
   .strictObject({
-    seq: seq.describe('of the entry that set it'),
+    seq: seq.describe('seq of the entry that set the rule'),
     ...NARROWED_VIEW,
     days: days.nullable(),
     replacedBy: seq
       .nullable()
       .describe(
-        'of the next rule for the same records; for records that exist it can only lengthen retention',
+        'seq of the rule that replaced this one; for existing records a new rule can only lengthen retention',
       ),
     setAt: instant,
   })
@@ -47,7 +47,7 @@ export const previewRuleBody = z
 
 export const previewRuleView = z.strictObject({
   records: z.int().min(0).describe('records whose payload the rule would erase now'),
-  held: z.int().min(0).describe('records that the rule would erase, but a hold prevents it'),
+  held: z.int().min(0).describe('records whose payload the rule would erase if no hold prevented it'),
   oldest: instant.nullable(),
   byType: z.record(z.string(), z.int().min(1)),
   nextSeq: seq
@@ -63,7 +63,7 @@ export const holdBody = z
       .array(idOf('rec'))
       .min(1)
       .max(HOLD_RECORDS_MAX)
-      .describe('only these, each once')
+      .describe('only these records, each once')
       .meta({ uniqueItems: true })
       .optional(),
   })
@@ -71,12 +71,12 @@ export const holdBody = z
 
 export const holdView = z
   .strictObject({
-    seq: seq.describe('of the entry that set it'),
+    seq: seq.describe('seq of the entry that set the hold'),
     case: caseId,
     ...NARROWED_VIEW,
     records: z.array(idOf('rec')).nullable(),
     setAt: instant,
-    liftedBy: seq.nullable().describe('of the entry that lifted it; null: the hold is in force'),
+    liftedBy: seq.nullable().describe('seq of the entry that lifted the hold; null: the hold is in force'),
   })
   .meta({ id: 'Hold' })
 

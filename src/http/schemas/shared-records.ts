@@ -23,7 +23,9 @@ const sharedRecord = z
     type: typeName,
     state: z.enum(RECORD_STATES),
     version: z.int().min(1).describe('for a record of the peer: the newest version received'),
-    offer: offerView.nullable().describe('for a record of the peer: the newest step offered in this ledger'),
+    offer: offerView
+      .nullable()
+      .describe('for a record of the peer: the newest step that an agent of this ledger offered'),
   })
   .meta({ id: 'SharedRecord' })
 

@@ -7,10 +7,12 @@ const spki = base64.max(124).describe('DER SubjectPublicKeyInfo')
 const signature = z
   .string()
   .regex(/^[A-Za-z0-9+/]{85}[AQgw]==$/)
-  .describe('64 bytes, over the text in docs/formats/statements.md, "Keys of agents"')
+  .describe('signature of 64 bytes over the text in docs/formats/statements.md, "Keys of agents"')
 const required = z
   .boolean()
-  .describe('from this entry on, for good, only what the agent has signed is accepted in its name')
+  .describe(
+    'true: from this entry on the ledger accepts only entries that the agent has signed. Cannot be undone',
+  )
 
 export const signingKeyBody = z
   .strictObject({
@@ -46,8 +48,8 @@ export const signingKeyAnswer = z
     required,
     registeredAt: instant,
     revokedAt: instant.nullable(),
-    seq: seq.describe('of the entry that registers it'),
-    revokedSeq: seq.nullable().describe('of the entry that revokes it; null: it is valid'),
+    seq: seq.describe('seq of the entry that registers the key'),
+    revokedSeq: seq.nullable().describe('seq of the entry that revokes the key; null: the key is valid'),
   })
   .meta({ id: 'SigningKey' })
 

@@ -17,7 +17,7 @@ const spki = base64.describe('DER SubjectPublicKeyInfo')
 const contentTypes = z
   .array(text)
   .max(CONTENT_TYPES_MAX)
-  .describe('media types of payloads, or CoAP content formats in digits; absent: all')
+  .describe('accepted media types of payloads, or CoAP content formats in digits; absent: all')
 
 const EXAMPLE = {
   issuers: [
@@ -33,7 +33,7 @@ function issuers<Key extends z.ZodType>(key: Key) {
   return z
     .array(
       z.strictObject({
-        issuer: text.describe('claim 1 of its statements'),
+        issuer: text.describe('the issuer: claim 1 of its statements'),
         keys: z.array(key).max(ISSUER_KEYS_MAX),
       }),
     )
@@ -44,7 +44,11 @@ export const policyBody = z
   .strictObject({
     issuers: issuers(
       z.strictObject({
-        kid: kid.describe('label 4 of its statements, in hex; absent: the RFC 9679 thumbprint').optional(),
+        kid: kid
+          .describe(
+            'the issuer’s name for the key: label 4 of its statements, in hex; absent: the RFC 9679 thumbprint',
+          )
+          .optional(),
         alg,
         spki,
       }),
@@ -57,8 +61,10 @@ export const policyView = z
   .strictObject({
     issuers: issuers(z.strictObject({ kid, alg, spki })),
     contentTypes: contentTypes.optional(),
-    seq: seq.describe('of the entry that set it'),
-    leaf: hash.describe('of the entry that set it; statements registered under the policy name it'),
+    seq: seq.describe('seq of the entry that set the policy'),
+    leaf: hash.describe(
+      'leaf of the entry that set the policy; statements registered under the policy name this leaf',
+    ),
     setAt: instant,
     actor: idOf('agt'),
   })
@@ -67,13 +73,13 @@ export const policyView = z
 export const statementView = z
   .strictObject({
     id: idOf('stm'),
-    seq: seq.describe('of the statement’s own entry; the next entry registers it'),
+    seq: seq.describe('seq of the statement’s own entry; the next entry registers the statement'),
     leaf: hash,
     issuer: text,
     subject: text,
     contentType: text,
     kid,
-    actor: idOf('agt').describe('the agent that registered it'),
+    actor: idOf('agt').describe('the agent that registered the statement'),
     registeredAt: instant,
   })
   .meta({ id: 'Statement' })
@@ -87,8 +93,8 @@ export const statementPage = pageOf(statementView)
 
 export const statementsQuery = z.strictObject({
   ...pageQuery,
-  issuer: text.describe('claim 1 of the statements').optional(),
-  subject: text.describe('claim 2 of the statements').optional(),
+  issuer: text.describe('only statements of this issuer (claim 1)').optional(),
+  subject: text.describe('only statements about this subject (claim 2)').optional(),
 })
 
 export const statementsCursor = z.tuple([seq])
@@ -98,7 +104,7 @@ const wait = (otherwise: number) =>
     .string()
     .regex(/^(10|[0-9])$/)
     .describe(
-      `seconds to wait for a checkpoint that covers it, at most ${RECEIPT_WAIT_SECONDS_MAX}; absent: ${otherwise}`,
+      `seconds to wait for a checkpoint that covers the statement, at most ${RECEIPT_WAIT_SECONDS_MAX}; absent: ${otherwise}`,
     )
     .optional()
 

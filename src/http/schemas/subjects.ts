@@ -32,8 +32,10 @@ export const eraseSubjectBody = z
 
 export const subjectReceipt = z
   .strictObject({
-    entry: z.strictObject({ seq: entryView.shape.seq }).describe('`subject-erased`: what was erased'),
-    erased: z.array(seq).describe('entries, each of which erased a document'),
+    entry: z
+      .strictObject({ seq: entryView.shape.seq })
+      .describe('the entry `subject-erased`, which lists what was erased'),
+    erased: z.array(seq).describe('seqs of the entries that each erased a document'),
     held: z
       .array(
         z.strictObject({
@@ -42,7 +44,7 @@ export const subjectReceipt = z
           case: z.string().describe('the case of the hold, or why a peer needs the document'),
         }),
       )
-      .describe('documents that stay'),
+      .describe('documents that were not erased'),
     nextCursor: z
       .string()
       .nullable()

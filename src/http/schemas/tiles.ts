@@ -3,7 +3,11 @@ import { z } from 'zod'
 export const tlogParams = z.strictObject({ ledger: z.string() })
 export const tileParams = z.strictObject({
   ledger: z.string(),
-  '*': z.string().describe('`<L>/<N>` or `entries/<N>`, with `.p/<W>` if it is not full (C2SP tlog-tiles)'),
+  '*': z
+    .string()
+    .describe(
+      'address of the tile: `<L>/<N>` or `entries/<N>`, with `.p/<W>` if the tile is not full (C2SP tlog-tiles)',
+    ),
 })
 
 /** A tile (hashes of 32 bytes each) or an entry bundle (entries, each preceded by its length). */

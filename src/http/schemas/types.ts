@@ -24,11 +24,15 @@ const definition = {
   name: shortName,
   version: z.int().min(1).max(999_999_999),
   payloadSchema: schema,
-  evidenceSchema: schema.describe('makes the type gated').optional(),
-  rules: z.array(rule).max(TYPE_RULES_MAX).describe('only with an evidenceSchema').optional(),
+  evidenceSchema: schema.describe('JSON Schema of the evidence; a type with this member is gated').optional(),
+  rules: z
+    .array(rule)
+    .max(TYPE_RULES_MAX)
+    .describe('comparisons of evidence and payload; allowed only with an evidenceSchema')
+    .optional(),
   agentSigned: z
     .literal(true)
-    .describe('agents must sign its records, and each of their steps, with their own keys')
+    .describe('true: agents must sign records of this type, and each step, with their own keys')
     .optional(),
 }
 
@@ -57,7 +61,7 @@ export const typeParams = z.strictObject({ name: z.string(), version: z.string()
 
 export const typesQuery = z.strictObject({
   ...pageQuery,
-  name: shortName.describe('name of a type, for all of its versions').optional(),
+  name: shortName.describe('only versions of the type with this name').optional(),
 })
 
 export const typesCursor = z.tuple([typeName])
@@ -65,8 +69,8 @@ export const typesCursor = z.tuple([typeName])
 const summary = {
   type: typeName,
   gated: z.boolean(),
-  digest: hash.describe('of the definition in canonical form'),
-  registeredAt: instant.nullable().describe('null: built in'),
+  digest: hash.describe('digest of the definition in canonical form'),
+  registeredAt: instant.nullable().describe('null: a built-in type'),
 }
 
 export const typePage = pageOf(z.strictObject(summary))
@@ -76,7 +80,11 @@ export const typeView = z
   .strictObject({
     ...summary,
     definition: z.looseObject({}),
-    entry: entryView.nullable().describe('null: built in, with its digest in the ledger’s first entry'),
+    entry: entryView
+      .nullable()
+      .describe(
+        'the entry that registers the type; null: a built-in type, whose digest is in the ledger’s first entry',
+      ),
   })
   .meta({ id: 'Type' })
 
@@ -101,7 +109,7 @@ export const previewView = z.strictObject({
     .describe('the first error of each document'),
   outcome: outcome
     .nullable()
-    .describe('of all rules; null: a document is absent or not valid, or the type is not gated'),
+    .describe('outcome of all rules; null: a document is absent or invalid, or the type is not gated'),
   rules: z
     .array(ruleOutcome)
     .nullable()

@@ -31,7 +31,7 @@ const settings = {
     .string()
     .min(1)
     .max(OUTBOUND_URL_CHARS_MAX)
-    .describe('https:, without a user and without a fragment'),
+    .describe('address of the receiver: https:, without a user and without a fragment'),
   description: z.string().min(1).max(NAME_CHARS_MAX).regex(WITHOUT_CONTROLS).nullable(),
   events: z
     .array(z.enum([ALL_EVENTS, ...SUBSCRIBABLE]))
@@ -74,7 +74,7 @@ export const rotateWebhookBody = z.strictObject({
     .min(0)
     .max(WEBHOOK_OVERLAP_SECONDS_MAX)
     .describe(
-      `how long deliveries are also signed with the older secrets; absent: ${WEBHOOK_OVERLAP_SECONDS_DEFAULT}`,
+      `seconds for which deliveries are also signed with the older secrets; absent: ${WEBHOOK_OVERLAP_SECONDS_DEFAULT}`,
     )
     .optional(),
 })
@@ -83,12 +83,12 @@ export const webhooksQuery = z.strictObject(pageQuery)
 export const webhooksCursor = z.tuple([idOf('whk')])
 
 const count = z.int().min(0)
-const counted = count.describe(`counted up to ${WEBHOOK_COUNT_MAX}`)
+const counted = count.describe(`deliveries that will be tried; counted up to ${WEBHOOK_COUNT_MAX}`)
 
 const standing = z.strictObject({
-  nextSeq: seq.describe('the next entry to examine'),
+  nextSeq: seq.describe('seq of the next entry to examine'),
   behind: count.describe('entries that are still to be examined'),
-  failures: count.describe('in a row'),
+  failures: count.describe('failed attempts in a row'),
   failingSince: instant.nullable(),
   resumeAt: instant
     .nullable()
@@ -100,8 +100,10 @@ const standing = z.strictObject({
     .nullable()
     .describe('progress of the recovery; null: none is running'),
   pending: counted,
-  held: counted.describe(`waiting for an earlier event of their record; counted up to ${WEBHOOK_COUNT_MAX}`),
-  dead: counted.describe(`given up; counted up to ${WEBHOOK_COUNT_MAX}`),
+  held: counted.describe(
+    `deliveries that wait for an earlier event of their record; counted up to ${WEBHOOK_COUNT_MAX}`,
+  ),
+  dead: counted.describe(`deliveries that were given up; counted up to ${WEBHOOK_COUNT_MAX}`),
 })
 
 const publicKey = z
@@ -121,7 +123,7 @@ const webhook = {
   reason: z
     .enum(['requested', 'failing', 'gone'])
     .nullable()
-    .describe('gone: the endpoint answered 410; null: it is active'),
+    .describe('why the webhook is not active. gone: the endpoint answered 410; null: it is active'),
   stateAt: instant,
   createdAt: instant,
   createdBy: idOf('agt'),
@@ -133,7 +135,9 @@ const webhook = {
         expiresAt: instant.nullable(),
       }),
     )
-    .describe('newest first: one, or more during a rotation. Deliveries are signed with each'),
+    .describe(
+      'valid secrets, newest first: one, or more during a rotation. Deliveries are signed with each of them',
+    ),
   standing,
 }
 
@@ -144,7 +148,7 @@ export const webhookWithSecret = z.strictObject({
   secret: z
     .string()
     .regex(/^whsec_[A-Za-z0-9+/]{43}=$/)
-    .describe('verifies the `v1` signatures of deliveries; shown only once'),
+    .describe('secret that verifies the `v1` signatures of deliveries; shown only once'),
   publicKey,
 })
 
@@ -163,12 +167,14 @@ export const deliveriesQuery = z.strictObject({
 export const deliveriesCursor = z.tuple([idOf('evt')])
 
 const delivery = {
-  id: idOf('evt').describe('the `webhook-id`'),
+  id: idOf('evt').describe('id of the event: the header `webhook-id`'),
   event: z.string(),
   record: idOf('rec').nullable(),
   seq: seq
     .nullable()
-    .describe('of the entry, or the last entry of the checkpoint; null: the event is about an endpoint'),
+    .describe(
+      'seq of the entry, or of the last entry of the checkpoint; null: the event is about an endpoint',
+    ),
   state: deliveryState.describe('held: an earlier event of the record is pending; dead: given up'),
   attempts: count,
   dueAt: instant.nullable(),
@@ -187,13 +193,18 @@ export const deliveryAnswer = z
         z.strictObject({
           at: instant,
           durationMs: count,
-          status: z.int().nullable().describe('null: no answer'),
-          error: z.string().nullable().describe('why, as a word for programs'),
-          reason: z.enum(TLS_REASONS).nullable().describe('for `tls_failed`: a code of Node or OpenSSL'),
+          status: z.int().nullable().describe('HTTP status of the answer; null: no answer'),
+          error: z.string().nullable().describe('why the attempt failed, as a word for programs'),
+          reason: z
+            .enum(TLS_REASONS)
+            .nullable()
+            .describe('code of Node or OpenSSL, for the error `tls_failed`'),
           excerpt: z
             .string()
             .nullable()
-            .describe('start of the answer; null: no answer, or answers of that address are not stored'),
+            .describe(
+              'start of the answer’s body; null: no answer, or answers of this address are not stored',
+            ),
         }),
       )
       .describe('the newest attempts, oldest first'),
@@ -201,17 +212,21 @@ export const deliveryAnswer = z
   .meta({ id: 'Delivery' })
 
 export const redeliverDeadBody = z.strictObject({
-  since: time.describe('events of this time or later; absent: all').optional(),
+  since: time.describe('only events of this time or later; absent: all').optional(),
 })
 export const redeliverDeadAnswer = z.strictObject({
-  redelivered: count.describe(`at most ${WEBHOOK_REDELIVERED_MAX} in one request, oldest first`),
-  more: z.boolean().describe('whether there are more: send the request again'),
+  redelivered: count.describe(
+    `number of deliveries, at most ${WEBHOOK_REDELIVERED_MAX} in one request, oldest first`,
+  ),
+  more: z.boolean().describe('true: more deliveries were given up; send the request again'),
 })
 
 export const recoverBody = z
   .strictObject({
-    since: time.describe('recordedAt, inclusive'),
-    until: time.describe('recordedAt, exclusive; absent: up to the endpoint’s position').optional(),
+    since: time.describe('earliest `recordedAt` of the events, inclusive'),
+    until: time
+      .describe('latest `recordedAt` of the events, exclusive; absent: up to the endpoint’s position')
+      .optional(),
     delivered: z.boolean().describe('whether delivered events are delivered again; absent: false').optional(),
   })
   .meta({ examples: [{ since: '2026-11-20T12:00:00Z' }] })

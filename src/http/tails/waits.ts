@@ -55,7 +55,7 @@ export class Waits {
       if (reservation.isOver) return null
       reservation.enter(this.#deps.admission)
       if (await isStillAdmitted(request, this.#deps)) return waited
-      throw new ApiError('unauthenticated', 'the key has ended while the request waited')
+      throw new ApiError('unauthenticated', 'the API key expired or was revoked while the request waited')
     } finally {
       reply.raw.off('close', end)
       stay()

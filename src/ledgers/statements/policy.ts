@@ -92,7 +92,7 @@ function completePolicy({ issuers, contentTypes }: PolicyRequest): RegistrationP
     if (policy.issuers.findIndex((one) => one.issuer === issuer) !== i)
       throw refused(`${issuer} is named twice`, `/issuers/${i}/issuer`)
     if (new Set(keys.map(({ kid }) => kid)).size !== keys.length)
-      throw refused('two keys have the same kid', `/issuers/${i}/keys`)
+      throw refused(`two keys of ${issuer} have the same kid`, `/issuers/${i}/keys`)
   }
   const bytes = utf8Encode(canonicalize(policy as unknown as JsonValue)).length
   if (bytes > POLICY_BYTES_MAX)

@@ -88,11 +88,7 @@ function receive(consequences: ReceivedConsequences): Decision {
 }
 
 function forked(entry: ProposedEntry, storedLeaf: string): EntryRefused {
-  return new EntryRefused(
-    'fork',
-    `a different entry than ${entry.leaf} is stored for its position`,
-    storedLeaf,
-  )
+  return new EntryRefused('fork', `another entry is stored at the position of ${entry.leaf}`, storedLeaf)
 }
 
 function predicateOf({ statement }: ProposedEntry): Readonly<Record<string, unknown>> {
@@ -102,16 +98,17 @@ function predicateOf({ statement }: ProposedEntry): Readonly<Record<string, unkn
 function requireHandshake({ ids, contact }: StoredState, { statement }: ProposedEntry): void {
   const [{ name, sha256 }] = statement.subjects
   if (contact.handshake === null || name !== ids.peer || sha256 !== toHex(contact.handshake))
-    throw new EntryRefused('handshake_mismatch', 'it is about another handshake')
+    throw new EntryRefused('handshake_mismatch', 'the entry is about another handshake')
 }
 
 /** Decides about the `peer-added` of the other side. That entry must name our own `peer-added` by its leaf hash. */
 function decideAdded(known: StoredState, entry: ProposedEntry): Decision {
-  if (known.state !== 'pending') throw new EntryRefused('handshake_mismatch', 'it was received before')
+  if (known.state !== 'pending')
+    throw new EntryRefused('handshake_mismatch', 'a peer-added entry was received before')
   const { counterpart } = predicateOf(entry)
   const { addedLeaf } = known.contact
   if (addedLeaf === null || counterpart !== addedLeaf)
-    throw new EntryRefused('handshake_mismatch', `its counterpart is not ${addedLeaf}`)
+    throw new EntryRefused('handshake_mismatch', `the counterpart of the entry is not ${addedLeaf}`)
   return changePeering(known, entry, { state: 'active', counterpart: entry.leaf })
 }
 
@@ -138,7 +135,7 @@ function modeOf(known: StoredState, share: unknown): 'whole' | 'digests' | null 
 function decideShared(known: StoredState, entry: ProposedEntry): Decision {
   const record = recordOf(known, entry)
   if (modeOf(known, predicateOf(entry)['share']) === null)
-    throw new EntryRefused('not_shared', `it shares ${entry.record!.name} with others`)
+    throw new EntryRefused('not_shared', `the entry shares ${entry.record!.name} with other peers`)
   const shares = [...record.shares, Buffer.from(entry.envelope)]
   known.records.set(record.recordId, { ...record, shares })
   return receive({})
@@ -150,18 +147,21 @@ function recordOf(known: StoredState, { record, statement }: ProposedEntry): Kno
   if (!found.isOwn) return found
   throw new EntryRefused(
     'not_home',
-    `the home of ${record!.name} is ${known.ids.ledger}: ${statement.kind} of another ledger cannot change it`,
+    `the home of ${record!.name} is ${known.ids.ledger}: ${statement.kind} of another ledger cannot change the record`,
   )
 }
 
 /** Decides about an erasure by the home: our copy of the erased document is erased too. */
 function decideErasure(known: StoredState, entry: ProposedEntry): Decision {
   const of = known.storedEntries.get(predicateOf(entry)['seq'] as number)
-  if (!of) throw new EntryRefused('not_shared', 'the entry whose document it erases was not received')
+  if (!of) throw new EntryRefused('not_shared', 'the entry of the erased document was not received')
   const [digested] = signedDocuments(parseStatement(parseEnvelope(of.envelope!).payload))
   const [{ name, sha256 }] = entry.statement.subjects
   if (digested?.name !== name || digested.sha256 !== sha256)
-    throw new EntryRefused('erasure_of_nothing', `that entry has no digest of ${name}, or another one`)
+    throw new EntryRefused(
+      'erasure_of_nothing',
+      `the erased entry has no digest of ${name}, or a different digest`,
+    )
   return receive({
     erased: { peerId: known.ids.peerId, remoteSeq: predicateOf(entry)['seq'] as number },
   })
@@ -173,7 +173,8 @@ function decideRefusal(known: StoredState, entry: ProposedEntry): Decision {
     code: string
     peer: string
   }
-  if (peer !== known.ids.peer) throw new EntryRefused('not_shared', 'it answers an offer of another peering')
+  if (peer !== known.ids.peer)
+    throw new EntryRefused('not_shared', 'the entry answers an offer of another peering')
   decideOwnOffer(known, received, entry.record!.id)
   return receive({ offer: { seq: received.seq, state: 'refused', code } })
 }
@@ -190,7 +191,8 @@ function decideOwnOffer(
   const offer = known.offers.get(seq)
   if (ledger !== known.ids.ledger || offer?.leaf !== leaf || offer.recordId !== recordId)
     throw new EntryRefused('offer_unknown', `${ledger} has made no such offer`)
-  if (offer.isDecided) throw new EntryRefused('offer_answered_twice', `the offer at seq ${seq}`)
+  if (offer.isDecided)
+    throw new EntryRefused('offer_answered_twice', `the offer at seq ${seq} was answered before`)
   known.offers.set(seq, { ...offer, isDecided: true })
   return parseStatement(parseEnvelope(offer.envelope).payload)
 }
@@ -201,16 +203,16 @@ function decideOwnOffer(
  */
 function decideOffer(known: StoredState, entry: ProposedEntry): Decision {
   if (predicateOf(entry)['peer'] !== known.ids.peer)
-    throw new EntryRefused('not_shared', 'it is an offer to another peering')
+    throw new EntryRefused('not_shared', 'the offer is for another peering')
   const { isShared, offers } = known.records.get(entry.record!.id)!
   if (!isShared) throw new EntryRefused('not_shared', `${entry.record!.name} is not shared with this peer`)
   if (offers >= PEER_OFFERS_MAX)
     throw new EntryRefused(
       'too_many_offers',
-      `${offers} offers for ${entry.record!.name} were answered, the most allowed`,
+      `${entry.record!.name} already has ${offers} answered offers, the most allowed`,
     )
   if (entry.documentState === 'absent')
-    throw new EntryRefused('document_presence', 'the evidence was not sent with it')
+    throw new EntryRefused('document_presence', 'the offer was sent without its evidence')
   return { todo: 'offer' }
 }
 
@@ -290,7 +292,7 @@ function requireType(known: StoredState, entry: ProposedEntry): string | null {
   if (BUILT_IN_TYPES.get(type)?.digest === typeDigest || known.receivedTypes.has(typeDigest)) return null
   const sent = known.types.get(typeDigest)
   if (sent?.name !== type)
-    throw new EntryRefused('type_missing', `the definition of ${type} was not sent with it`)
+    throw new EntryRefused('type_missing', `the definition of the type ${type} was not sent`)
   return sent.canonical
 }
 

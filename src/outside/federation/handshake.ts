@@ -38,7 +38,7 @@ export async function introduce(
   // The identity is written into our chain, so a verifier must accept it. An invalid identity would make our chain
   // unverifiable.
   if (!isIdentity(invited as JsonObject))
-    throw new ApiError('invalid_request', '/invited is not valid in an entry', {
+    throw new ApiError('invalid_request', '/invited is not a valid identity of a ledger', {
       members: { path: '/invited' },
     })
   const key = keyOf(invited)
@@ -81,7 +81,7 @@ async function answerAgain(
   invited: Identity,
 ): Promise<{ readonly envelope: string }> {
   if (row.addedSeq === null || row.invited !== canonicalize(invited))
-    throw new ApiError('token_used', 'another ledger used the invitation, or it was withdrawn')
+    throw new ApiError('token_used', 'the invitation was used by another ledger, or withdrawn')
   if (row.state === 'revoked') throw new ApiError('peer_revoked', 'the peering was revoked')
   return { envelope: toBase64(await readEntryEnvelope(readPool, ledgerId, row.addedSeq)) }
 }
@@ -99,7 +99,10 @@ async function addPeer(
   const self = await getSelf(deps.readPool, ledgerId)
   // Our current key must be the one in the invitation, because the invited side trusts that key.
   if (self.envelopeKid !== inviter.envelopeKey.kid)
-    throw new ApiError('token_invalid', 'the inviter has replaced its key since: ask for another invitation')
+    throw new ApiError(
+      'token_invalid',
+      'the inviter has replaced its key since the invitation: ask for another invitation',
+    )
   const author: Author = {
     ledger: inviter.ledger,
     ledgerId,

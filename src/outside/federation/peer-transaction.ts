@@ -24,7 +24,10 @@ export async function inTransaction<T>(
   try {
     return await withPooledTransaction(deps.writePool, async (client) => {
       const isFresh = await beginPeerRequest(client, request, request.nonce)
-      if (!isFresh) throw new ApiError('request_replayed', 'its nonce was used before', { retryable: true })
+      if (!isFresh)
+        throw new ApiError('request_replayed', 'the nonce of the request was used before', {
+          retryable: true,
+        })
       const contact = await findAuthenticContact(deps, client, request)
       if (contact === null || currentKid(contact) !== currentKid(request.contact))
         throw new ApiError('key_not_current', 'the peer has replaced its key meanwhile', { retryable: true })
@@ -36,7 +39,7 @@ export async function inTransaction<T>(
     if (constraintOf(error) !== 'peers_state') translateConstraint(error)
     const contact = await findAuthenticContact(deps, deps.writePool, request)
     if (contact) refuseState(contact)
-    throw new ApiError('state_conflict', 'the handshake must come first')
+    throw new ApiError('state_conflict', 'the handshake of the peering is not complete')
   }
 }
 
@@ -64,7 +67,7 @@ export function notAppended(outcome: AppendAnswer['outcome']): ApiError {
   if (outcome === 'refused_closed')
     return new ApiError(
       'ledger_closed',
-      'the operator must acknowledge a restored backup first',
+      'the ledger is closed until the operator acknowledges a restored backup',
       WAIT_FOR_OPERATOR,
     )
   // The ledger's key was replaced, or the clocks differ. The next attempt reads key and time again.

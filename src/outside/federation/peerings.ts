@@ -95,16 +95,17 @@ function readInvitation(
   text: string,
 ): Omit<Invitation, 'token'> & { token: Buffer } {
   const invitation = parseInvitation(text)
-  if (invitation === null) throw invalidInvitation('it is not an invitation of a server, or not complete')
+  if (invitation === null) throw invalidInvitation('the text is not an invitation, or is incomplete')
   const { inviter } = invitation
   try {
     if (parsePeerKey(inviter.envelopeKey).alg !== 'EdDSA')
-      throw invalidInvitation('its key cannot sign requests')
+      throw invalidInvitation('the key in the invitation cannot sign requests: only Ed25519 can')
   } catch (error) {
     if (error instanceof ProofError) throw invalidInvitation(error.message)
     throw error
   }
-  if (inviter.ledger === caller.ledger) throw invalidInvitation('it was made by this ledger')
+  if (inviter.ledger === caller.ledger)
+    throw invalidInvitation('this ledger made the invitation: the other side must accept it')
   refusePeerUrl(inviter.url, deps.outboundAllow)
   return { ...invitation, token: Buffer.from(invitation.token, 'base64url') }
 }
@@ -115,7 +116,11 @@ function readInvitation(
  */
 export function refusePeerUrl(url: string, allowances: Allowances): void {
   // Paths are appended to the URL, so it may have no query and no slash at the end.
-  if (/[?]|\/$/.test(url)) throw new ApiError('url_refused', `the peer's server, ${url}, is not a base URL`)
+  if (/[?]|\/$/.test(url))
+    throw new ApiError(
+      'url_refused',
+      `the peer's server, ${url}, is not a base URL: no query and no slash at the end`,
+    )
   const checked = checkOutboundUrl(url, allowances)
   if (!checked.ok) throw new ApiError('url_refused', `the peer's server, ${url}: ${checked.detail}`)
 }
@@ -199,6 +204,6 @@ export async function getPeer(
 function tooMany(): ApiError {
   return new ApiError(
     'state_conflict',
-    `the ledger has ${PEERS_PER_LEDGER_MAX} peers, or ${PEER_INVITATIONS_OPEN_MAX} unused invitations: revoke some`,
+    `the ledger has ${PEERS_PER_LEDGER_MAX} peers or ${PEER_INVITATIONS_OPEN_MAX} unused invitations, the most allowed: revoke some`,
   )
 }

@@ -189,7 +189,7 @@ function refusalOf(status: number, isOfPeer: boolean): Refusal | null {
  */
 function clockText(aheadMs: number): string {
   const seconds = Math.round(Math.abs(aheadMs) / 1_000)
-  return `its clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this database's`
+  return `the peer’s clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the clock of this database`
 }
 
 /**

@@ -97,7 +97,7 @@ export function verifyProposed(
   const name = predicate['record'] as string | undefined
   const version = ENTRY_KINDS[kind].movesRecord ? (predicate['version'] as number) : null
   if (version !== null && version > VERSION_MAX)
-    throw new EntryRefused('version_mismatch', `a record cannot have ${version} versions`)
+    throw new EntryRefused('version_mismatch', `version ${version} is above the limit of ${VERSION_MAX}`)
   return {
     seq: sent.seq,
     leaf: toHex(leafHash(nativeProviders.sha256, bytes)),
@@ -141,7 +141,8 @@ function readDocument(
 ): Pick<ProposedEntry, 'document' | 'documentState'> {
   const [signed] = signedDocuments(statement)
   if (!signed) {
-    if (sent !== null) throw new ProofError('document_presence', `a document of ${statement.kind}`)
+    if (sent !== null)
+      throw new ProofError('document_presence', `a document was sent with ${statement.kind}, which has none`)
     return { document: null, documentState: 'none' }
   }
   if (sent === null) return { document: null, documentState: 'absent' }
@@ -163,7 +164,10 @@ function verifySentDocument(
   verifyDigest(saltBytes, canonical, signed)
   const signedReferences = predicate['references'] as string | undefined
   if ((signedReferences !== undefined) !== (references != null))
-    throw new ProofError('document_presence', `the references of ${signed.name}`)
+    throw new ProofError(
+      'document_presence',
+      `the references of ${signed.name} were sent without being signed, or are missing`,
+    )
   const list = references == null ? null : canonicalize(references as JsonValue)
   if (list !== null) {
     refuseLong(list, REFERENCES_BYTES_MAX, 'references')
@@ -182,13 +186,17 @@ function verifySentDocument(
 /** Throws EntryRefused if a document is larger than any document that a ledger signs. */
 function refuseLong(canonical: string, bytesMax: number, name: string): void {
   const bytes = Buffer.byteLength(canonical)
-  if (bytes > bytesMax) throw new EntryRefused('document_too_large', `${name} has ${bytes} bytes`)
+  if (bytes > bytesMax)
+    throw new EntryRefused(
+      'document_too_large',
+      `${name} has ${bytes} bytes; at most ${bytesMax} are allowed`,
+    )
 }
 
 function verifyDigest(salt: Uint8Array, canonical: string, { name, sha256 }: Subject): void {
   const digest = toHex(documentDigest(nativeProviders.sha256, salt, utf8Encode(canonical)))
   if (digest !== sha256)
-    throw new ProofError('document_digest', `${name} has the digest ${digest}, signed is ${sha256}`)
+    throw new ProofError('document_digest', `${name} has the digest ${digest}, but ${sha256} was signed`)
 }
 
 /** Returns the event of an entry. Verifiers and this server rebuild a record's lifecycle from such events. */

@@ -31,7 +31,7 @@ export async function readOutcomes(
 ): Promise<SentResults> {
   const outcomes = answer['outcomes']
   if (!Array.isArray(outcomes) || outcomes.length !== entries.length)
-    throw unexpectedAnswer('it does not have an outcome for each entry')
+    throw unexpectedAnswer('the answer does not have one outcome for each entry')
   const read: OutcomesRead = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
   const slice = new Slice()
   for (const [i, entry] of entries.entries()) {
@@ -81,7 +81,7 @@ async function readOutcome(
       return false
     }
     default:
-      throw unexpectedAnswer(`it has an unknown outcome for entry ${entry.seq}`)
+      throw unexpectedAnswer(`the answer has an unknown outcome for entry ${entry.seq}`)
   }
 }
 
@@ -112,7 +112,9 @@ async function seqOfMissing(
   const found =
     isOfRecord && isVersion(version) ? await findSeqOfVersion(db, ledgerId, recordId, version) : null
   if (found === null || found >= seq)
-    throw unexpectedAnswer(`from entry ${seq} on it requests entries that do not exist`)
+    throw unexpectedAnswer(
+      `the peer requests earlier entries of the record of entry ${seq}, but they do not exist`,
+    )
   return found
 }
 

@@ -27,7 +27,7 @@ export function readReceipt(
       named?.ledger === formatId('led', peer.ledgerId) &&
       named.leaf === entry.leaf.toString('hex') &&
       named.seq === entry.seq
-    if (!isOurs) throw new PeerError('receipt_invalid', `it is not about entry ${entry.seq}`)
+    if (!isOurs) throw new PeerError('receipt_invalid', `the receipt is not about entry ${entry.seq}`)
     return envelope
   } catch (error) {
     if (error instanceof ProofError)

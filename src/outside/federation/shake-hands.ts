@@ -61,7 +61,7 @@ function openToken({ masterKey }: ShakeHandsDeps, { ledgerId, peerId, sealedToke
   } catch {
     throw new PeerError(
       'token_unreadable',
-      'the master key was replaced since then: ask for another invitation',
+      'the master key was replaced after the invitation was accepted: ask for another invitation',
     )
   }
 }

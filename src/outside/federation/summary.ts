@@ -85,5 +85,5 @@ function readPage({ records, next }: JsonObject) {
 }
 
 function unexpected(): PeerError {
-  return unexpectedAnswer('its summary is not valid')
+  return unexpectedAnswer('the summary of the peer is not valid')
 }

@@ -58,7 +58,7 @@ export async function witnessPeer(
   const [judgement, ownOrigin] = await inbox.run(request, () =>
     inTransaction(deps, request, async (client) => {
       const peer = await findWitnessedPeer(client, request)
-      if (peer === null) throw new ApiError('state_conflict', 'the handshake must come first')
+      if (peer === null) throw new ApiError('state_conflict', 'the handshake of the peering is not complete')
       return [await judge(deps, client, request, { ...sent, logKey }, peer), peer.ownOrigin] as const
     }),
   )

@@ -19,7 +19,7 @@ export type RecordFilter = {
   readonly label?: string
 }
 
-const WITHOUT_TIME = 'records without it are left out'
+const WITHOUT_TIME = 'records without occurredAt are left out'
 
 const TABLE = {
   type: {
@@ -31,18 +31,18 @@ const TABLE = {
   state: {
     form: 'state',
     option: ['state', 'STATE', ''],
-    mcp: 'RECORDED: notarized; the others: current state of a gated record',
+    mcp: 'RECORDED: a notarized record; any other value: the current state of a gated record',
   },
   actor: {
     form: 'agent',
-    option: ['actor', 'AGENT', 'who wrote it (agt_…)'],
-    mcp: 'the agent (agt_…) that wrote it',
+    option: ['actor', 'AGENT', 'the agent (agt_…) that wrote the record'],
+    mcp: 'the agent (agt_…) that wrote the record',
     label: 'By agent',
   },
   onBehalfOf: {
     form: 'agent',
-    option: ['on-behalf-of', 'AGENT', 'the agent on whose behalf it was written'],
-    mcp: 'the agent on whose behalf it was written',
+    option: ['on-behalf-of', 'AGENT', 'the agent on whose behalf the record was written'],
+    mcp: 'the agent on whose behalf the record was written',
     label: 'On behalf of',
   },
   performer: {
@@ -67,16 +67,16 @@ const TABLE = {
   },
   reference: {
     form: 'reference',
-    description: 'one of its references, exactly',
-    option: ['reference', 'TEXT', 'one of its references, exactly'],
-    mcp: 'one of their references, exactly, such as order:4711',
+    description: 'exact text of one of the record’s references',
+    option: ['reference', 'TEXT', 'exact text of one of the record’s references'],
+    mcp: 'exact text of one of the record’s references, such as order:4711',
     label: 'Reference',
   },
   traceId: {
     form: 'trace',
-    description: 'trace id of its traceparent',
-    option: ['trace-id', 'ID', 'trace id of its traceparent'],
-    mcp: 'trace id of their traceparent, 32 hex digits',
+    description: 'trace id of the record’s traceparent',
+    option: ['trace-id', 'ID', 'trace id of the record’s traceparent'],
+    mcp: 'trace id of the record’s traceparent, 32 hex digits',
     label: 'Trace id',
   },
 } as const satisfies Record<string, RecordFilter>
@@ -84,24 +84,24 @@ const TABLE = {
 const TIMES = {
   occurredAfter: {
     form: 'time',
-    description: `occurredAt, inclusive; ${WITHOUT_TIME}`,
-    option: ['occurred-after', 'TIME', 'from this time on, RFC 3339, UTC'],
+    description: `earliest occurredAt, inclusive; ${WITHOUT_TIME}`,
+    option: ['occurred-after', 'TIME', 'only records that happened at or after this time, RFC 3339, UTC'],
   },
   occurredBefore: {
     form: 'time',
-    description: `occurredAt, exclusive; ${WITHOUT_TIME}`,
-    option: ['occurred-before', 'TIME', 'before this time'],
+    description: `latest occurredAt, exclusive; ${WITHOUT_TIME}`,
+    option: ['occurred-before', 'TIME', 'only records that happened before this time'],
   },
   recordedAfter: {
     form: 'time',
-    description: 'recordedAt, inclusive',
-    option: ['recorded-after', 'TIME', 'from this time on'],
+    description: 'earliest recordedAt, inclusive',
+    option: ['recorded-after', 'TIME', 'only records that were recorded at or after this time'],
     label: 'Recorded at or after (UTC)',
   },
   recordedBefore: {
     form: 'time',
-    description: 'recordedAt, exclusive',
-    option: ['recorded-before', 'TIME', 'before this time'],
+    description: 'latest recordedAt, exclusive',
+    option: ['recorded-before', 'TIME', 'only records that were recorded before this time'],
     label: 'Recorded before (UTC)',
   },
 } as const satisfies Record<string, RecordFilter>

@@ -99,10 +99,14 @@ async function holdErrorOf(
   const holds = await listHoldsOn(readPool, ledgerId, recordId, erasable)
   const [first] = holds
   if (!first) return null
-  return new ApiError('held', `a legal hold of entry ${first.seq} for the case ${first.caseId} prevents it`, {
-    retryable: false,
-    members: { holds: holds.map(({ seq, caseId }) => ({ seq, case: caseId })) },
-  })
+  return new ApiError(
+    'held',
+    `the legal hold of entry ${first.seq} for the case ${first.caseId} prevents the erasure`,
+    {
+      retryable: false,
+      members: { holds: holds.map(({ seq, caseId }) => ({ seq, case: caseId })) },
+    },
+  )
 }
 
 /**
@@ -110,10 +114,14 @@ async function holdErrorOf(
  * server could name it.
  */
 function holdLiftedError(): ApiError {
-  return new ApiError('held', 'a hold that prevented it was lifted meanwhile: send it again', {
-    retryable: true,
-    members: { holds: [] },
-  })
+  return new ApiError(
+    'held',
+    'a hold prevented the erasure and was lifted meanwhile: send the request again',
+    {
+      retryable: true,
+      members: { holds: [] },
+    },
+  )
 }
 
 type ErasureKey = Pick<EraseRequest, 'recordId' | 'target'>
@@ -150,7 +158,10 @@ function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
       },
     )
   }
-  throw new ApiError('not_home', `${evidence} is in its home's chain too: have it erased there first`)
+  throw new ApiError(
+    'not_home',
+    `${evidence} is also in the ledger that owns the record: have it erased there first`,
+  )
 }
 
 /**

@@ -132,7 +132,10 @@ function refuseOffer(
   if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlineError(row)
   // The offer must repeat the digest of the record's payload, because verifiers compare the two digests.
   if (payload !== toHex(row.digest))
-    throw new ApiError('invalid_request', `the digest of the record's payload is not ${payload}`)
+    throw new ApiError(
+      'invalid_request',
+      `the offer names the payload digest ${payload}, but the record has another payload`,
+    )
 }
 
 /**
@@ -163,7 +166,7 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
   if (isDigestsOnly(row.share) && isWeakSalt(salt))
     throw new ApiError(
       'weak_salt',
-      'peers see the digest of the evidence, and the salt of the evidence can be guessed',
+      'the salt of the evidence can be guessed, and peers see the digest of the evidence',
     )
   offer.requireEvidence()
   const subjectId = parseId('cmp', completion.id)
@@ -176,7 +179,10 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
     digest,
   }
   if (!isOfferedCompletionId(nativeProviders.sha256, facts, completion.id))
-    throw new ApiError('invalid_request', `${completion.id} is not the id of this completion`)
+    throw new ApiError(
+      'invalid_request',
+      `${completion.id} is not the id that docs/formats/federation.md gives this completion`,
+    )
   return {
     name: 'evidence',
     subject: completion.id,

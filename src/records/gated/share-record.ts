@@ -90,12 +90,12 @@ function refuseShared(shared: readonly ShareColumn[], request: ShareRequest): vo
   const peers = new Set(shared.map(({ peerId }) => formatId('peer', peerId)))
   for (const [i, { peer }] of request.entries()) {
     if (!peers.has(peer)) continue
-    throw new ApiError('already_shared', `the record is shared with ${peer}`, {
+    throw new ApiError('already_shared', `the record is already shared with ${peer}`, {
       members: { path: `/share/${i}/peer` },
     })
   }
   if (peers.size + request.length <= SHARE_PEERS_MAX) return
-  const detail = `/share: the record is shared with ${peers.size} peers; at most ${SHARE_PEERS_MAX} are allowed`
+  const detail = `/share: the record is already shared with ${peers.size} peers; at most ${SHARE_PEERS_MAX} are allowed in all`
   throw new ApiError('invalid_request', detail, { members: { path: '/share' } })
 }
 
@@ -114,7 +114,7 @@ function refuseNewPeeringAfterSteps(
   if (!anew || !isBegun) return
   throw new ApiError(
     'state_conflict',
-    `its performer ${performerRemote} took steps through a peering that has ended, and ${anew.peer} cannot continue it: cancel the record, and create another one`,
+    `the performer ${performerRemote} took steps through a peering that has ended, and ${anew.peer} cannot continue that peering: cancel the record, and create another one`,
   )
 }
 
@@ -127,7 +127,7 @@ async function refuseWeakSalts({ readPool }: StepDeps, { ledgerId }: Caller, rec
   if (!salts.some(isWeakSalt)) return
   throw new ApiError(
     'weak_salt',
-    'a salt that was sent with the record can be guessed: share the record whole',
+    'a salt that was sent with the record can be guessed: share the record with its documents (`whole`)',
   )
 }
 

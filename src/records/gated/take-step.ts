@@ -158,7 +158,7 @@ function refuseUnsignable({ statement }: AgentSigned, { row }: Current): void {
   if (row.share !== null) throw sharedUnsigned('/envelope')
   if (statement.predicate['version'] === row.version + 1) return
   const { state, nextEvents } = overtakenError(row).members
-  throw new ApiError('state_conflict', 'the record has changed since the agent signed', {
+  throw new ApiError('state_conflict', 'the record has changed since the agent signed the step', {
     members: { state, version: row.version, nextEvents },
   })
 }

@@ -46,7 +46,7 @@ export async function openEnvelope(
  */
 export function requireSalt(signed: AgentSigned | null, salt: string | undefined, path = '/salt'): void {
   if (signed === null || salt !== undefined) return
-  throw new ApiError('invalid_request', `${path}: send the salt that the envelope was made with`, {
+  throw new ApiError('invalid_request', `${path}: send the salt of the document that the envelope signs`, {
     members: { path },
   })
 }

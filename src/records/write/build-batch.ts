@@ -215,7 +215,7 @@ function chosenFirstId(envelope: string): Uuid {
 function saltMismatch(path: string, index: number): ApiError {
   return new ApiError(
     'invalid_request',
-    `${path}: with an envelope each record needs its salt; without one none may have a salt`,
+    `${path}: with an envelope every record needs a salt; without an envelope no record may have one`,
     { members: { path, index } },
   )
 }

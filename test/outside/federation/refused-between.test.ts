@@ -54,7 +54,7 @@ test('what something between refuses', async (t) => {
     'one record once, and an answer without receipts after that: a failure, with a pause',
     async () => {
       const flaky = await sendFlaky((times) => [403, 200][times - 1] ?? null)
-      const message = 'unexpected_answer: it does not have an outcome for each entry'
+      const message = 'unexpected_answer: the answer does not have one outcome for each entry'
       await until(async () => (await getDrain()).lastError === message, PATIENCE_MS)
       assert.equal(flaky.tries(), 2)
       await home.ask('POST', `/v1/peers/${id}/replay`, { body: {} })

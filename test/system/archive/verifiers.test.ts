@@ -92,7 +92,10 @@ test('an archive that is none, or is asked for wrongly, is told apart from one t
   const run = async (...args: readonly string[]) => runCli(['verify', ...args], process.env)
   assert.match((await run('--archive', files.directory)).stderr, /has no archive of a ledger/)
   assert.match((await run('--archive', 'ftp://somewhere')).stderr, /--archive needs a directory/)
-  assert.match((await run('--archive-key', 'x', 'ledger.ndjson')).stderr, /--archive-key goes with --archive/)
+  assert.match(
+    (await run('--archive-key', 'x', 'ledger.ndjson')).stderr,
+    /--archive-key can only be used with --archive/,
+  )
   assert.match(
     (await run('--archive', files.directory, '--ledger', 'led_1')).stderr,
     /is not the id of a ledger/,

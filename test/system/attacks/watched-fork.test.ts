@@ -59,7 +59,7 @@ test('a fork is refused, whatever proof comes with it, and both notes are kept a
     assert.equal(code, 1, stdout + stderr)
     assert.match(
       stdout,
-      /^CHECKPOINT_CONTRADICTION the server does not prove that the ledger of 20 entries begins with/,
+      /^CHECKPOINT_CONTRADICTION the server does not prove that its ledger of 20 entries begins with/,
     )
     assert.equal(readFileSync(path, 'utf8'), first, 'nothing is appended')
     const evidence = readdirSync(directory).filter((name) => name !== 'kept.ndjson')
@@ -74,7 +74,7 @@ test('a fork is refused, whatever proof comes with it, and both notes are kept a
     Object.assign(shown, { note: genuine, proof: answer(consistencyOf(chain, 10, 20)) })
     const again = await watch()
     assert.equal(again.code, 1)
-    assert.match(again.stderr, /contradicted a checkpoint .*contradiction-10-kept\.note.*move it away/)
+    assert.match(again.stderr, /contradicted a checkpoint .*contradiction-10-kept\.note.*move the files away/)
     for (const name of evidence) rmSync(join(directory, name))
     shown.note = forked
   }
@@ -105,7 +105,7 @@ test('a server that gives no proof is not believed, and it is said what to do', 
     assert.equal(code, expected, stderr)
     assert.match(
       stderr,
-      /of 20 entries is not stored: .* the stored one of 10 .*tallystick verify --checkpoint/,
+      /of 20 entries is not stored: .* the stored checkpoint of 10 .*tallystick verify --checkpoint/,
     )
     assert.equal(readFileSync(path, 'utf8'), first)
   }

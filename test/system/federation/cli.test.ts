@@ -57,7 +57,7 @@ test('two ledgers become peers, share a record, and part', async (t) => {
       guest,
       [...accept, '--invitation-file', files.write('none', 'tlp_x')],
       1,
-      /not an invitation of a server/,
+      /the text is not an invitation/,
     )
     await fails(guest, [...accept, '--invitation-file', '/nowhere'], 74, /can't be read|cannot be read/)
     const [accepted] = await linesOf(guest, [...accept, '--invitation-file', file])

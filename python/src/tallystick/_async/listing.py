@@ -42,7 +42,7 @@ class AsyncListing(Generic[T]):
             # Without this check, a server that always names the same page as the next page would be
             # read for ever.
             if page.next_cursor == cursor:
-                raise wrong_server('the server answered with a page that names itself as the next one')
+                raise wrong_server('the server answered with the same `nextCursor` again, so the list would never end')
             cursor = page.next_cursor
 
     async def __aiter__(self) -> AsyncIterator[T]:

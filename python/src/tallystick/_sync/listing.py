@@ -43,7 +43,7 @@ class Listing(Generic[T]):
             # Without this check, a server that always names the same page as the next page would be
             # read for ever.
             if page.next_cursor == cursor:
-                raise wrong_server('the server answered with a page that names itself as the next one')
+                raise wrong_server('the server answered with the same `nextCursor` again, so the list would never end')
             cursor = page.next_cursor
 
     def __iter__(self) -> Iterator[T]:

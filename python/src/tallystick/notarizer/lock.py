@@ -271,5 +271,5 @@ def _place() -> str:
 
 def _in_use(directory: Path, who: str) -> SpoolInUseError:
     return SpoolInUseError(
-        f'the spool {directory} is in use by {who}. What to do: give each process its own directory, or end that process'
+        f'the spool {directory} is in use by {who}. What to do: give each process its own directory, or end the other process'
     )

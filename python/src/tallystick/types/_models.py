@@ -40,7 +40,7 @@ class AuditError(Model):
 class AuditReportFailure(Model):
     seq: int | None
     """
-    of the first bad entry; null: the fault is in no single entry
+    seq of the first bad entry; null: the fault is in no single entry
     """
     code: str
     reason: str
@@ -54,16 +54,16 @@ class AuditReport(Model):
     records: int
     keys: Literal['self-asserted', 'pinned', 'given'] | str
     """
-    why the keys are taken for the ledger’s: it says so itself, its first key was pinned, or they were given
+    why the keys are trusted. self-asserted: the ledger names them; pinned: its first key was pinned; given: the verifier named them
     """
     first_kid: Annotated[str | None, Field(alias='firstKid')]
     checkpoint: Literal['given', 'own', 'none'] | str
     """
-    given: stored by the worker outside the database; own: from the ledger itself
+    the trusted checkpoint. given: stored by the worker outside the database; own: from the ledger itself
     """
     covered: int
     """
-    size of the largest such checkpoint that the ledger continues
+    size of the largest trusted checkpoint that the ledger continues
     """
     failure: AuditReportFailure | None
     notices: list[str]
@@ -98,7 +98,7 @@ class BatchEventDataBatch(Model):
     """
     records: str
     """
-    address of the records (scope audit:read)
+    address from which to read the records; needs the scope audit:read
     """
 
 
@@ -118,7 +118,7 @@ class BatchEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased it
+    seq of the entry that erased the document
     """
     references: list[str] | None = None
     """
@@ -129,7 +129,7 @@ class BatchEventDataDocuments(Model):
 class CheckpointEventDataCheckpoint(Model):
     size: int
     """
-    number of entries that it covers
+    number of entries that the checkpoint covers
     """
     note: str
     """
@@ -168,16 +168,16 @@ class Completion(Model):
     """
     seq: int
     """
-    of its entry
+    seq of the step’s entry
     """
     salt: str | None
     digest: str | None
     """
-    of the salted document; null: the step has none
+    digest of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased the document
+    seq of the entry that erased the document
     """
 
 
@@ -198,11 +198,11 @@ class DeliveryAttemptLog(Model):
     duration_ms: Annotated[int, Field(alias='durationMs')]
     status: int | None
     """
-    null: no answer
+    HTTP status of the answer; null: no answer
     """
     error: str | None
     """
-    why, as a word for programs
+    why the attempt failed, as a word for programs
     """
     reason: (
         Literal[
@@ -238,24 +238,24 @@ class DeliveryAttemptLog(Model):
         | None
     )
     """
-    for `tls_failed`: a code of Node or OpenSSL
+    code of Node or OpenSSL, for the error `tls_failed`
     """
     excerpt: str | None
     """
-    start of the answer; null: no answer, or answers of that address are not stored
+    start of the answer’s body; null: no answer, or answers of this address are not stored
     """
 
 
 class Delivery(Model):
     id: str
     """
-    the `webhook-id`
+    id of the event: the header `webhook-id`
     """
     event: str
     record: str | None
     seq: int | None
     """
-    of the entry, or the last entry of the checkpoint; null: the event is about an endpoint
+    seq of the entry, or of the last entry of the checkpoint; null: the event is about an endpoint
     """
     state: Literal['pending', 'held', 'delivered', 'dead'] | str
     """
@@ -277,13 +277,13 @@ class Delivery(Model):
 class DeliverySummary(Model):
     id: str
     """
-    the `webhook-id`
+    id of the event: the header `webhook-id`
     """
     event: str
     record: str | None
     seq: int | None
     """
-    of the entry, or the last entry of the checkpoint; null: the event is about an endpoint
+    seq of the entry, or of the last entry of the checkpoint; null: the event is about an endpoint
     """
     state: Literal['pending', 'held', 'delivered', 'dead'] | str
     """
@@ -314,7 +314,7 @@ class EntryLineDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased it
+    seq of the entry that erased the document
     """
     references: list[str] | None = None
     """
@@ -393,7 +393,7 @@ class ErasableDocument(Model):
     document: Literal['payload', 'evidence', 'values', 'reason'] | str
     seq: int
     """
-    of the entry that has its digest
+    seq of the entry that has the document’s digest
     """
     completion: str | None
     """
@@ -401,7 +401,7 @@ class ErasableDocument(Model):
     """
     address: str
     """
-    the address that erases it
+    the address of the request that erases the document
     """
 
 
@@ -409,7 +409,7 @@ class Erasure(Model):
     document: Literal['payload', 'evidence', 'values', 'reason'] | str
     document_seq: Annotated[int, Field(alias='documentSeq')]
     """
-    of the entry that has the digest of the erased document
+    seq of the entry that has the digest of the erased document
     """
     completion: str | None
     """
@@ -457,7 +457,7 @@ class ErasureEventDataRecord(Model):
     """
     state: None
     """
-    an erasure is not a step
+    null, because an erasure is not a step
     """
     version: None
 
@@ -478,7 +478,7 @@ class ErasureEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased it
+    seq of the entry that erased the document
     """
     references: list[str] | None = None
     """
@@ -491,11 +491,11 @@ class ErasureEventData(Model):
     entry: EntryPlace
     subjects: list[ErasureEventDataSubjects]
     """
-    as signed
+    the signed subjects
     """
     predicate: Annotated[dict[str, Any], Field(title='ErasureEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` describes it
+    the signed predicate: `GET /predicates/{kind}/v1` describes it
     """
     record: Annotated[ErasureEventDataRecord, Field(title='ErasureEventDataRecord')]
     envelope: str | None = None
@@ -504,13 +504,13 @@ class ErasureEventData(Model):
     """
     documents: list[ErasureEventDataDocuments] | None = None
     """
-    documents of the entry; none for a batch
+    documents of the entry; a batch has none
     """
 
 
 class ExportMadeEntry(Model):
     """
-    `export-made`: who exported what
+    the entry `export-made`, which names who exported what
     """
 
     seq: int
@@ -522,7 +522,7 @@ class ExportMadeEntry(Model):
 class ExportMade(Model):
     entry: Annotated[ExportMadeEntry, Field(title='ExportMadeEntry')]
     """
-    `export-made`: who exported what
+    the entry `export-made`, which names who exported what
     """
     from_: Annotated[int, Field(alias='from')]
     """
@@ -552,7 +552,7 @@ class HashedItem(Model):
     parent: str | None = None
     references: str | None = None
     """
-    of the salted references
+    digest of the salted references
     """
     traceparent: str | None = None
 
@@ -560,11 +560,11 @@ class HashedItem(Model):
 class Hold(Model):
     seq: int
     """
-    of the entry that set it
+    seq of the entry that set the hold
     """
     case: str
     """
-    the case, as your files call it; it is signed and stays for ever, so it must not name a person
+    name of the case in your files; signed and stored for ever, so it must not name a person
     """
     type: str | None
     agent: str | None
@@ -575,7 +575,7 @@ class Hold(Model):
     """
     lifted_by: Annotated[int | None, Field(alias='liftedBy')]
     """
-    of the entry that lifted it; null: the hold is in force
+    seq of the entry that lifted the hold; null: the hold is in force
     """
 
 
@@ -594,19 +594,19 @@ class Ledger(Model):
     origin: str
     note_verifier_key: Annotated[str, Field(alias='noteVerifierKey')]
     """
-    the key of its checkpoints, as a C2SP verifier key
+    the key that signs the ledger’s checkpoints, as a C2SP verifier key
     """
 
 
 class ErasureEvent(Model):
     id: str
     """
-    the same in every answer
+    id of the event, the same in every answer
     """
     type: Literal['payload.erased']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: ErasureEventData
 
@@ -614,12 +614,12 @@ class ErasureEvent(Model):
 class CheckpointEvent(Model):
     id: str
     """
-    the same in every answer
+    id of the event, the same in every answer
     """
     type: Literal['checkpoint.published']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: CheckpointEventData
 
@@ -627,12 +627,12 @@ class CheckpointEvent(Model):
 class UnknownEvent(Model):
     id: str
     """
-    the same in every answer
+    id of the event, the same in every answer
     """
     type: str
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: Any
 
@@ -654,7 +654,7 @@ class LedgerRestoreKnown(Model):
 
 class LedgerRestoreFound(Model):
     """
-    what the database has, or had when the ledger was reopened
+    head that the database has, or had when the ledger was reopened
     """
 
     size: int
@@ -669,7 +669,7 @@ class LedgerRestoreFound(Model):
 
 class LedgerRestoreEntry(Model):
     """
-    the entry that reopened it; null: it is closed
+    the entry that reopened the ledger; null: the ledger is closed
     """
 
     seq: int
@@ -695,7 +695,7 @@ class LedgerRestore(Model):
     """
     found: Annotated[LedgerRestoreFound, Field(title='LedgerRestoreFound')]
     """
-    what the database has, or had when the ledger was reopened
+    head that the database has, or had when the ledger was reopened
     """
     closed_at: Annotated[str, Field(alias='closedAt')]
     """
@@ -703,18 +703,18 @@ class LedgerRestore(Model):
     """
     entry: LedgerRestoreEntry | None
     """
-    the entry that reopened it; null: it is closed
+    the entry that reopened the ledger; null: the ledger is closed
     """
 
 
 class LedgerSummaryFault(Model):
     """
-    why it does not verify: it gets no checkpoints until the operator clears the fault
+    why the ledger does not verify. It gets no checkpoints until the operator clears the fault
     """
 
     seq: int | None
     """
-    of the first bad entry; null: the fault is in no single entry
+    seq of the first bad entry; null: the fault is in no single entry
     """
     code: str
     found_at: Annotated[str, Field(alias='foundAt')]
@@ -726,7 +726,7 @@ class LedgerSummaryFault(Model):
 class LedgerTiles(Model):
     tiles: Literal['key', 'public'] | str
     """
-    who may read its tiles: only keys with audit:read, or anybody
+    who may read the ledger’s tiles. key: only keys with audit:read; public: anybody
     """
 
 
@@ -749,16 +749,16 @@ class NewLedgerAgent(Model):
 
 class NewPeerDrain(Model):
     """
-    null: nothing to send yet
+    how entries are sent to the peer; null: nothing to send yet
     """
 
     behind: int
     """
-    entries of this ledger that were not examined yet; most do not concern the peer
+    entries of this ledger that were not examined for this peer yet; most do not concern it
     """
     failures: int
     """
-    in a row
+    failed requests in a row
     """
     failing_since: Annotated[str | None, Field(alias='failingSince')]
     last_error: Annotated[str | None, Field(alias='lastError')]
@@ -792,14 +792,14 @@ class NewPeerBudgetBytes(Model):
 
 class NewPeerBudget(Model):
     """
-    how much of what the peer sends is stored here in a day
+    how much the peer may store here in a day, and has stored
     """
 
     entries: Annotated[NewPeerBudgetEntries, Field(title='NewPeerBudgetEntries')]
     bytes: Annotated[NewPeerBudgetBytes, Field(title='NewPeerBudgetBytes')]
     resets_at: Annotated[str | None, Field(alias='resetsAt')]
     """
-    when the day ends; null: nothing is used
+    when the day of the budget ends; null: nothing is used
     """
 
 
@@ -819,11 +819,11 @@ class NewPeerWitness(Model):
 
     own_key: Annotated[str | None, Field(alias='ownKey')]
     """
-    with which this ledger cosigns the peer’s checkpoints; null: it does not
+    key with which this ledger cosigns the peer’s checkpoints; null: it does not cosign
     """
     key: str | None
     """
-    with which the peer cosigns this ledger’s checkpoints; null: unknown
+    key with which the peer cosigns this ledger’s checkpoints; null: unknown
     """
     cosigned_size: Annotated[int, Field(alias='cosignedSize')]
     """
@@ -844,11 +844,11 @@ class Offer(Model):
     step: Literal['record-activated', 'completion-submitted'] | str
     version: int
     """
-    of the record after the step
+    version of the record after the step
     """
     completion: str | None
     """
-    null for other steps
+    the offered completion; null: the step is not a completion
     """
     by: str
     """
@@ -860,45 +860,45 @@ class Offer(Model):
     """
     seq: int
     """
-    of its entry in this ledger
+    seq of the offer’s entry in this ledger
     """
     code: str | None
     """
-    reason of the refusal
+    reason of the refusal, as a code; null: not refused
     """
     decided_by: Annotated[int | None, Field(alias='decidedBy')]
     """
-    the entry of this ledger that received the home’s decision
+    seq of the entry that received the home’s decision
     """
 
 
 class OtlpSettings(Model):
     take: Literal['agents', 'all'] | str
     """
-    agents: only spans and logs about actions of agents
+    agents: accept only spans and logs about actions of agents; all: accept all
     """
     content: Literal['digest', 'keep'] | str
     """
-    how to store attributes with content: their digest, or the value itself
+    attributes with content. digest: store their digests; keep: store the values
     """
     rest: Literal['reject', 'drop'] | str
     """
-    whether the answer reports how many were not accepted
+    spans and logs that are not accepted. reject: the answer reports their number; drop: it does not
     """
 
 
 class PeerDrain(Model):
     """
-    null: nothing to send yet
+    how entries are sent to the peer; null: nothing to send yet
     """
 
     behind: int
     """
-    entries of this ledger that were not examined yet; most do not concern the peer
+    entries of this ledger that were not examined for this peer yet; most do not concern it
     """
     failures: int
     """
-    in a row
+    failed requests in a row
     """
     failing_since: Annotated[str | None, Field(alias='failingSince')]
     last_error: Annotated[str | None, Field(alias='lastError')]
@@ -932,14 +932,14 @@ class PeerBudgetBytes(Model):
 
 class PeerBudget(Model):
     """
-    how much of what the peer sends is stored here in a day
+    how much the peer may store here in a day, and has stored
     """
 
     entries: Annotated[PeerBudgetEntries, Field(title='PeerBudgetEntries')]
     bytes: Annotated[PeerBudgetBytes, Field(title='PeerBudgetBytes')]
     resets_at: Annotated[str | None, Field(alias='resetsAt')]
     """
-    when the day ends; null: nothing is used
+    when the day of the budget ends; null: nothing is used
     """
 
 
@@ -959,11 +959,11 @@ class PeerWitness(Model):
 
     own_key: Annotated[str | None, Field(alias='ownKey')]
     """
-    with which this ledger cosigns the peer’s checkpoints; null: it does not
+    key with which this ledger cosigns the peer’s checkpoints; null: it does not cosign
     """
     key: str | None
     """
-    with which the peer cosigns this ledger’s checkpoints; null: unknown
+    key with which the peer cosigns this ledger’s checkpoints; null: unknown
     """
     cosigned_size: Annotated[int, Field(alias='cosignedSize')]
     """
@@ -982,7 +982,7 @@ class PeerWitness(Model):
 class PeerFork(Model):
     leaf: str
     """
-    of the refused entry
+    leaf of the refused entry
     """
     seq: int
     """
@@ -992,11 +992,11 @@ class PeerFork(Model):
     version: int | None
     held: str
     """
-    leaf of the stored entry that it contradicts
+    leaf of the stored entry that the refused entry contradicts
     """
     envelope: str
     """
-    COSE_Sign1 of the refused entry: signed by the peer
+    COSE_Sign1 of the refused entry, signed by the peer
     """
     seen_at: Annotated[str, Field(alias='seenAt')]
     """
@@ -1028,23 +1028,23 @@ class PeerReconciliationSent(Model):
 
     records: int
     """
-    of this ledger, shared with the peer
+    records of this ledger that are shared with the peer
     """
     entries: int
     """
-    entries about these records, our offers, answers to theirs, and the peering; none about keys
+    entries about these records, about offers of both sides, and about the peering; none about keys
     """
     acknowledged: int
     """
-    of these, entries with a signed receipt stored here
+    sent entries with a signed receipt stored here
     """
     in_flight: Annotated[int, Field(alias='inFlight')]
     """
-    of these, entries without a receipt; they will get none after the peering is revoked
+    sent entries without a receipt; after the peering is revoked they get none
     """
     dead_letters: Annotated[int, Field(alias='deadLetters')]
     """
-    of these, refused by the other side for good
+    sent entries that the other side refused for good
     """
 
 
@@ -1055,7 +1055,7 @@ class PeerReconciliationReceived(Model):
 
     records: int
     """
-    of the other ledger
+    records of the other ledger
     """
     entries: int
     forks: int
@@ -1066,7 +1066,7 @@ class PeerReconciliationReceived(Model):
 
 class PeerReconciliationOffersMade(Model):
     """
-    by agents of this ledger
+    offers by agents of this ledger
     """
 
     pending: int
@@ -1076,7 +1076,7 @@ class PeerReconciliationOffersMade(Model):
 
 class PeerReconciliationOffersAnswered(Model):
     """
-    of agents of the other ledger
+    offers by agents of the other ledger
     """
 
     taken: int
@@ -1086,14 +1086,14 @@ class PeerReconciliationOffersAnswered(Model):
 class PeerReconciliationOffers(Model):
     made: Annotated[PeerReconciliationOffersMade, Field(title='PeerReconciliationOffersMade')]
     """
-    by agents of this ledger
+    offers by agents of this ledger
     """
     answered: Annotated[
         PeerReconciliationOffersAnswered,
         Field(title='PeerReconciliationOffersAnswered'),
     ]
     """
-    of agents of the other ledger
+    offers by agents of the other ledger
     """
 
 
@@ -1117,7 +1117,7 @@ class PeerReconciliationSummaryDifferences(Model):
     record: str
     difference: Literal['leaf', 'unknown', 'theirs_behind', 'ours_behind'] | str
     """
-    leaf: the same version is another entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions
+    leaf: the same version is a different entry; unknown: the peer has a version of our record that our chain lacks; theirs_behind, ours_behind: that side has fewer versions
     """
     home: Literal['ours', 'theirs'] | str | None
     """
@@ -1138,11 +1138,11 @@ class PeerReconciliationSummary(Model):
     """
     whole: bool
     """
-    false: it has more records than a summary asks for; the others are not compared
+    false: the peer has more records than a summary covers; the others are not compared
     """
     records: int
     """
-    in its summary
+    records in the summary
     """
     faults: int
     """
@@ -1163,11 +1163,11 @@ class PeerReconciliation(Model):
     state: Literal['invited', 'pending', 'active', 'suspended', 'revoked'] | str
     reconciled: bool
     """
-    both sides have the same entries, by the other side’s last summary; entries under way do not count as a difference
+    whether both sides have the same entries, according to the other side’s last summary; entries under way do not count
     """
     reasons: list[Literal['not_asked', 'summary_incomplete', 'records_differ', 'dead_letters', 'forks'] | str]
     """
-    why not; empty if it is
+    why the ledgers are not reconciled; empty if they are
     """
     sent: Annotated[PeerReconciliationSent, Field(title='PeerReconciliationSent')]
     """
@@ -1232,7 +1232,7 @@ class RateLimit(Model):
     requests_per_second: Annotated[float, Field(alias='requestsPerSecond')]
     burst: int
     """
-    requests at once after a pause
+    number of requests that are accepted at once after a pause
     """
 
 
@@ -1255,7 +1255,7 @@ class ReceivedEventDataSubjects(Model):
 
 class ReceivedEventDataReceived(Model):
     """
-    the entry of the other ledger
+    the received entry of the other ledger
     """
 
     ledger: str
@@ -1330,7 +1330,7 @@ class ReceivedEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased it
+    seq of the entry that erased the document
     """
     references: list[str] | None = None
     """
@@ -1403,7 +1403,7 @@ class RecordEntry(Model):
 class RecordErasure(Model):
     code: str | None
     """
-    null: the entry cannot be read, so no signed entry says why
+    reason of the erasure; null: the entry that signs the reason cannot be read
     """
     by: str | Literal['system']
     recorded_at: Annotated[str, Field(alias='recordedAt')]
@@ -1440,7 +1440,7 @@ class RecordEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased it
+    seq of the entry that erased the document
     """
     references: list[str] | None = None
     """
@@ -1450,12 +1450,12 @@ class RecordEventDataDocuments(Model):
 
 class RecordHistoryEntryDocument(Model):
     """
-    the document of the step; null: it has none. The payload is in the record
+    the document of the step; null: the step has none. The payload is in the record
     """
 
     subject: str
     """
-    `cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`
+    what the document is: `cmp_…` (evidence), `cmp_…/values`, or `rec_…/reason`
     """
     digest: str
     """
@@ -1471,7 +1471,7 @@ class RecordHistoryEntryDocument(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased it
+    seq of the entry that erased the document
     """
 
 
@@ -1546,7 +1546,7 @@ class RecordHistoryEntry(Model):
     """
     document: RecordHistoryEntryDocument | None
     """
-    the document of the step; null: it has none. The payload is in the record
+    the document of the step; null: the step has none. The payload is in the record
     """
     received: str | None = None
     """
@@ -1562,27 +1562,27 @@ class RecordType(Model):
     gated: bool
     digest: str
     """
-    of the definition in canonical form
+    digest of the definition in canonical form
     """
     registered_at: Annotated[str | None, Field(alias='registeredAt')]
     """
-    null: built in
+    null: a built-in type
     """
     definition: Annotated[dict[str, Any], Field(title='RecordTypeDefinition')]
     entry: EntryPlace | None
     """
-    null: built in, with its digest in the ledger’s first entry
+    the entry that registers the type; null: a built-in type, whose digest is in the ledger’s first entry
     """
 
 
 class Redelivery(Model):
     redelivered: int
     """
-    at most 1000 in one request, oldest first
+    number of deliveries, at most 1000 in one request, oldest first
     """
     more: bool
     """
-    whether there are more: send the request again
+    true: more deliveries were given up; send the request again
     """
 
 
@@ -1601,7 +1601,7 @@ class RegistrationPolicyIssuersKeys(Model):
 class RegistrationPolicyIssuers(Model):
     issuer: str
     """
-    claim 1 of its statements
+    the issuer: claim 1 of its statements
     """
     keys: list[RegistrationPolicyIssuersKeys]
 
@@ -1610,15 +1610,15 @@ class RegistrationPolicy(Model):
     issuers: list[RegistrationPolicyIssuers]
     content_types: Annotated[list[str] | None, Field(alias='contentTypes')] = None
     """
-    media types of payloads, or CoAP content formats in digits; absent: all
+    accepted media types of payloads, or CoAP content formats in digits; absent: all
     """
     seq: int
     """
-    of the entry that set it
+    seq of the entry that set the policy
     """
     leaf: str
     """
-    of the entry that set it; statements registered under the policy name it
+    leaf of the entry that set the policy; statements registered under the policy name this leaf
     """
     set_at: Annotated[str, Field(alias='setAt')]
     """
@@ -1634,7 +1634,7 @@ class RetentionPreview(Model):
     """
     held: int
     """
-    records that the rule would erase, but a hold prevents it
+    records whose payload the rule would erase if no hold prevented it
     """
     oldest: str | None
     by_type: Annotated[dict[str, int], Field(alias='byType')]
@@ -1647,14 +1647,14 @@ class RetentionPreview(Model):
 class RetentionRule(Model):
     seq: int
     """
-    of the entry that set it
+    seq of the entry that set the rule
     """
     type: str | None
     agent: str | None
     days: int | None
     replaced_by: Annotated[int | None, Field(alias='replacedBy')]
     """
-    of the next rule for the same records; for records that exist it can only lengthen retention
+    seq of the rule that replaced this one; for existing records a new rule can only lengthen retention
     """
     set_at: Annotated[str, Field(alias='setAt')]
     """
@@ -1665,7 +1665,7 @@ class RetentionRule(Model):
 class Revision(Model):
     reason: str | None
     """
-    null: the step has none, or it is erased
+    null: the step has no reason, or the reason is erased
     """
     by: str | Literal['system']
     """
@@ -1677,16 +1677,16 @@ class Revision(Model):
     """
     seq: int
     """
-    of its entry
+    seq of the step’s entry
     """
     salt: str | None
     digest: str | None
     """
-    of the salted document; null: the step has none
+    digest of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased the document
+    seq of the entry that erased the document
     """
 
 
@@ -1755,7 +1755,7 @@ class SharedRecord(Model):
     """
     offer: Offer | None
     """
-    for a record of the peer: the newest step offered in this ledger
+    for a record of the peer: the newest step that an agent of this ledger offered
     """
 
 
@@ -1780,7 +1780,7 @@ class SharedRecordWithType(Model):
     """
     offer: Offer | None
     """
-    for a record of the peer: the newest step offered in this ledger
+    for a record of the peer: the newest step that an agent of this ledger offered
     """
     type_definition: Annotated[dict[str, Any] | None, Field(alias='typeDefinition')]
     """
@@ -1820,7 +1820,7 @@ class SignalEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased it
+    seq of the entry that erased the document
     """
     references: list[str] | None = None
     """
@@ -1907,7 +1907,7 @@ class SigningKey(Model):
     """
     required: bool
     """
-    from this entry on, for good, only what the agent has signed is accepted in its name
+    true: from this entry on the ledger accepts only entries that the agent has signed. Cannot be undone
     """
     registered_at: Annotated[str, Field(alias='registeredAt')]
     """
@@ -1916,11 +1916,11 @@ class SigningKey(Model):
     revoked_at: Annotated[str | None, Field(alias='revokedAt')]
     seq: int
     """
-    of the entry that registers it
+    seq of the entry that registers the key
     """
     revoked_seq: Annotated[int | None, Field(alias='revokedSeq')]
     """
-    of the entry that revokes it; null: it is valid
+    seq of the entry that revokes the key; null: the key is valid
     """
 
 
@@ -1928,7 +1928,7 @@ class Statement(Model):
     id: str
     seq: int
     """
-    of the statement’s own entry; the next entry registers it
+    seq of the statement’s own entry; the next entry registers the statement
     """
     leaf: str
     """
@@ -1943,7 +1943,7 @@ class Statement(Model):
     """
     actor: str
     """
-    the agent that registered it
+    the agent that registered the statement
     """
     registered_at: Annotated[str, Field(alias='registeredAt')]
     """
@@ -1982,7 +1982,7 @@ class StatementEventDataDocuments(Model):
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased it
+    seq of the entry that erased the document
     """
     references: list[str] | None = None
     """
@@ -1995,11 +1995,11 @@ class StatementEventData(Model):
     entry: EntryPlace
     subjects: list[StatementEventDataSubjects]
     """
-    as signed
+    the signed subjects
     """
     predicate: Annotated[dict[str, Any], Field(title='StatementEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` describes it
+    the signed predicate: `GET /predicates/{kind}/v1` describes it
     """
     record: None
     statement: Annotated[StatementEventDataStatement, Field(title='StatementEventDataStatement')]
@@ -2009,13 +2009,13 @@ class StatementEventData(Model):
     """
     documents: list[StatementEventDataDocuments] | None = None
     """
-    documents of the entry; none for a batch
+    documents of the entry; a batch has none
     """
 
 
 class SubjectReceiptEntry(Model):
     """
-    `subject-erased`: what was erased
+    the entry `subject-erased`, which lists what was erased
     """
 
     seq: int
@@ -2028,7 +2028,7 @@ class SubjectReceiptHeld(Model):
     document: Literal['payload', 'evidence', 'values', 'reason'] | str
     seq: int
     """
-    of the entry that has its digest
+    seq of the entry that has the document’s digest
     """
     completion: str | None
     """
@@ -2036,7 +2036,7 @@ class SubjectReceiptHeld(Model):
     """
     address: str
     """
-    the address that erases it
+    the address of the request that erases the document
     """
     record: str
     case: str
@@ -2048,15 +2048,15 @@ class SubjectReceiptHeld(Model):
 class SubjectReceipt(Model):
     entry: Annotated[SubjectReceiptEntry, Field(title='SubjectReceiptEntry')]
     """
-    `subject-erased`: what was erased
+    the entry `subject-erased`, which lists what was erased
     """
     erased: list[int]
     """
-    entries, each of which erased a document
+    seqs of the entries that each erased a document
     """
     held: list[SubjectReceiptHeld]
     """
-    documents that stay
+    documents that were not erased
     """
     next_cursor: Annotated[str | None, Field(alias='nextCursor')]
     """
@@ -2077,11 +2077,11 @@ class TypeSummary(Model):
     gated: bool
     digest: str
     """
-    of the definition in canonical form
+    digest of the definition in canonical form
     """
     registered_at: Annotated[str | None, Field(alias='registeredAt')]
     """
-    null: built in
+    null: a built-in type
     """
 
 
@@ -2090,7 +2090,7 @@ class Verdict(Model):
     signal: SettlementSignal
     reason: str | None
     """
-    null: the step has none, or it is erased
+    null: the step has no reason, or the reason is erased
     """
     by: str | Literal['system']
     """
@@ -2102,16 +2102,16 @@ class Verdict(Model):
     """
     seq: int
     """
-    of its entry
+    seq of the step’s entry
     """
     salt: str | None
     digest: str | None
     """
-    of the salted document; null: the step has none
+    digest of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased the document
+    seq of the entry that erased the document
     """
 
 
@@ -2132,16 +2132,16 @@ class Verification(Model):
     """
     seq: int
     """
-    of its entry
+    seq of the step’s entry
     """
     salt: str | None
     digest: str | None
     """
-    of the salted document; null: the step has none
+    digest of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased the document
+    seq of the entry that erased the document
     """
 
 
@@ -2176,7 +2176,7 @@ class WebhookStandingRecovery(Model):
 class WebhookStanding(Model):
     next_seq: Annotated[int, Field(alias='nextSeq')]
     """
-    the next entry to examine
+    seq of the next entry to examine
     """
     behind: int
     """
@@ -2184,7 +2184,7 @@ class WebhookStanding(Model):
     """
     failures: int
     """
-    in a row
+    failed attempts in a row
     """
     failing_since: Annotated[str | None, Field(alias='failingSince')]
     resume_at: Annotated[str | None, Field(alias='resumeAt')]
@@ -2199,15 +2199,15 @@ class WebhookStanding(Model):
     """
     pending: int
     """
-    counted up to 1000
+    deliveries that will be tried; counted up to 1000
     """
     held: int
     """
-    waiting for an earlier event of their record; counted up to 1000
+    deliveries that wait for an earlier event of their record; counted up to 1000
     """
     dead: int
     """
-    given up; counted up to 1000
+    deliveries that were given up; counted up to 1000
     """
 
 
@@ -2221,7 +2221,7 @@ class Webhook(Model):
     state: Literal['active', 'paused', 'disabled'] | str
     reason: Literal['requested', 'failing', 'gone'] | str | None
     """
-    gone: the endpoint answered 410; null: it is active
+    why the webhook is not active. gone: the endpoint answered 410; null: it is active
     """
     state_at: Annotated[str, Field(alias='stateAt')]
     """
@@ -2234,7 +2234,7 @@ class Webhook(Model):
     created_by: Annotated[str, Field(alias='createdBy')]
     secrets: list[WebhookSecrets]
     """
-    newest first: one, or more during a rotation. Deliveries are signed with each
+    valid secrets, newest first: one, or more during a rotation. Deliveries are signed with each of them
     """
     standing: Annotated[WebhookStanding, Field(title='WebhookStanding')]
 
@@ -2243,7 +2243,7 @@ class DeliveredErasureEvent(Model):
     type: Literal['payload.erased']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: ErasureEventData
 
@@ -2252,7 +2252,7 @@ class DeliveredStatementEvent(Model):
     type: Literal['statement.registered']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: StatementEventData
 
@@ -2261,7 +2261,7 @@ class DeliveredCheckpointEvent(Model):
     type: Literal['checkpoint.published']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: CheckpointEventData
 
@@ -2270,7 +2270,7 @@ class DeliveredUnknownEvent(Model):
     type: str
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: Any
 
@@ -2330,7 +2330,7 @@ class WebhookWithSecretStandingRecovery(Model):
 class WebhookWithSecretStanding(Model):
     next_seq: Annotated[int, Field(alias='nextSeq')]
     """
-    the next entry to examine
+    seq of the next entry to examine
     """
     behind: int
     """
@@ -2338,7 +2338,7 @@ class WebhookWithSecretStanding(Model):
     """
     failures: int
     """
-    in a row
+    failed attempts in a row
     """
     failing_since: Annotated[str | None, Field(alias='failingSince')]
     resume_at: Annotated[str | None, Field(alias='resumeAt')]
@@ -2353,15 +2353,15 @@ class WebhookWithSecretStanding(Model):
     """
     pending: int
     """
-    counted up to 1000
+    deliveries that will be tried; counted up to 1000
     """
     held: int
     """
-    waiting for an earlier event of their record; counted up to 1000
+    deliveries that wait for an earlier event of their record; counted up to 1000
     """
     dead: int
     """
-    given up; counted up to 1000
+    deliveries that were given up; counted up to 1000
     """
 
 
@@ -2375,7 +2375,7 @@ class WebhookWithSecret(Model):
     state: Literal['active', 'paused', 'disabled'] | str
     reason: Literal['requested', 'failing', 'gone'] | str | None
     """
-    gone: the endpoint answered 410; null: it is active
+    why the webhook is not active. gone: the endpoint answered 410; null: it is active
     """
     state_at: Annotated[str, Field(alias='stateAt')]
     """
@@ -2388,12 +2388,12 @@ class WebhookWithSecret(Model):
     created_by: Annotated[str, Field(alias='createdBy')]
     secrets: list[WebhookWithSecretSecrets]
     """
-    newest first: one, or more during a rotation. Deliveries are signed with each
+    valid secrets, newest first: one, or more during a rotation. Deliveries are signed with each of them
     """
     standing: Annotated[WebhookWithSecretStanding, Field(title='WebhookWithSecretStanding')]
     secret: str
     """
-    verifies the `v1` signatures of deliveries; shown only once
+    secret that verifies the `v1` signatures of deliveries; shown only once
     """
     public_key: Annotated[str, Field(alias='publicKey')]
     """
@@ -2431,18 +2431,18 @@ class ApiKey(Model):
     """
     made_by: Annotated[str | None, Field(alias='madeBy')]
     """
-    the key that it was made with; null: the operator made it
+    the key with which this key was made; null: the operator made this key
     """
     expires_at: Annotated[str | None, Field(alias='expiresAt')]
     revoked_at: Annotated[str | None, Field(alias='revokedAt')]
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     otlp: OtlpSettings | None
     """
-    null: the defaults of docs/integrations/otlp.md
+    settings for OTLP; null: the defaults of docs/integrations/otlp.md
     """
     secrets: list[ApiKeySecrets]
     """
-    one, or more during a rotation; none after the key was revoked
+    valid secrets: one, or more during a rotation; none after the key was revoked
     """
 
 
@@ -2450,7 +2450,7 @@ class Audit(Model):
     id: str
     requested_by: Annotated[str | None, Field(alias='requestedBy')]
     """
-    null: the daily schedule
+    the agent that requested the audit; null: the daily schedule
     """
     requested_at: Annotated[str, Field(alias='requestedAt')]
     """
@@ -2458,7 +2458,7 @@ class Audit(Model):
     """
     state: Literal['queued', 'running', 'done', 'failed'] | str
     """
-    done: see `ok`; failed: see `error`, which says nothing about the ledger
+    done: `ok` has the result; failed: the audit could not be completed (`error`), and the ledger may be intact
     """
     progress: Annotated[AuditProgress, Field(title='AuditProgress')]
     started_at: Annotated[str | None, Field(alias='startedAt')]
@@ -2485,11 +2485,11 @@ class BatchEventData(Model):
     entry: EntryPlace
     subjects: list[BatchEventDataSubjects]
     """
-    as signed
+    the signed subjects
     """
     predicate: Annotated[dict[str, Any], Field(title='BatchEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` describes it
+    the signed predicate: `GET /predicates/{kind}/v1` describes it
     """
     record: None
     batch: Annotated[BatchEventDataBatch, Field(title='BatchEventDataBatch')]
@@ -2499,7 +2499,7 @@ class BatchEventData(Model):
     """
     documents: list[BatchEventDataDocuments] | None = None
     """
-    documents of the entry; none for a batch
+    documents of the entry; a batch has none
     """
 
 
@@ -2571,11 +2571,11 @@ class EntryLine(Model):
     documents: list[EntryLineDocuments]
     items: list[HashedItem] | None
     """
-    of a batch: exactly the objects that were hashed
+    for a batch: exactly the objects that were hashed; null: no batch
     """
     received: str | None = None
     """
-    the envelope of another ledger’s entry that this one receives
+    the envelope of another ledger’s entry, if this entry receives one
     """
     signer: Annotated[EntryLineSigner | None, Field(title='EntryLineSigner')] = None
     """
@@ -2604,11 +2604,11 @@ class EntryProof(Model):
     ledger: Ledger
     keys: list[PublishedKey]
     """
-    the key that signed the envelope, or `registration` if that is present
+    the server key that signed `registration` if it is present, otherwise the envelope
     """
     registration: str | None = None
     """
-    if the agent signed the entry itself: the envelope that registered the agent’s key
+    the envelope that registered the agent’s key, if the agent signed the entry itself
     """
     entry: SignedEntry
     index: int
@@ -2641,11 +2641,11 @@ class EventRecord(Model):
         | str
     )
     """
-    after this event
+    state of the record after this event
     """
     version: int
     """
-    after this event
+    version of the record after this event
     """
 
 
@@ -2687,18 +2687,18 @@ class KeyRevocation(Model):
     """
     made_by: Annotated[str | None, Field(alias='madeBy')]
     """
-    the key that it was made with; null: the operator made it
+    the key with which this key was made; null: the operator made this key
     """
     expires_at: Annotated[str | None, Field(alias='expiresAt')]
     revoked_at: Annotated[str | None, Field(alias='revokedAt')]
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     otlp: OtlpSettings | None
     """
-    null: the defaults of docs/integrations/otlp.md
+    settings for OTLP; null: the defaults of docs/integrations/otlp.md
     """
     secrets: list[KeyRevocationSecrets]
     """
-    one, or more during a rotation; none after the key was revoked
+    valid secrets: one, or more during a rotation; none after the key was revoked
     """
     also_revoked: Annotated[list[str], Field(alias='alsoRevoked')]
     """
@@ -2706,7 +2706,7 @@ class KeyRevocation(Model):
     """
     has_more: Annotated[bool, Field(alias='hasMore')]
     """
-    some keys made with it are still valid: send the request again
+    true: some keys that were made with this key are still valid; send the request again
     """
 
 
@@ -2740,18 +2740,18 @@ class KeyWithSecret(Model):
     """
     made_by: Annotated[str | None, Field(alias='madeBy')]
     """
-    the key that it was made with; null: the operator made it
+    the key with which this key was made; null: the operator made this key
     """
     expires_at: Annotated[str | None, Field(alias='expiresAt')]
     revoked_at: Annotated[str | None, Field(alias='revokedAt')]
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     otlp: OtlpSettings | None
     """
-    null: the defaults of docs/integrations/otlp.md
+    settings for OTLP; null: the defaults of docs/integrations/otlp.md
     """
     secrets: list[KeyWithSecretSecrets]
     """
-    one, or more during a rotation; none after the key was revoked
+    valid secrets: one, or more during a rotation; none after the key was revoked
     """
     key: str
 
@@ -2759,12 +2759,12 @@ class KeyWithSecret(Model):
 class BatchEvent(Model):
     id: str
     """
-    the same in every answer
+    id of the event, the same in every answer
     """
     type: Literal['batch.recorded']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: BatchEventData
 
@@ -2772,12 +2772,12 @@ class BatchEvent(Model):
 class StatementEvent(Model):
     id: str
     """
-    the same in every answer
+    id of the event, the same in every answer
     """
     type: Literal['statement.registered']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: StatementEventData
 
@@ -2789,20 +2789,20 @@ class LedgerSummary(Model):
     origin: str
     size: int
     """
-    number of its entries
+    number of entries
     """
     closed: Literal['frozen', 'restored', 'moving', 'moved'] | str | None
     """
-    why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open
+    why the ledger accepts no entries. frozen: by the operator; restored: from an older backup; moving, moved: to another deployment; null: it is open
     """
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     tiles: Literal['key', 'public'] | str
     """
-    who may read its tiles: only keys with audit:read, or anybody
+    who may read the ledger’s tiles. key: only keys with audit:read; public: anybody
     """
     fault: LedgerSummaryFault | None
     """
-    why it does not verify: it gets no checkpoints until the operator clears the fault
+    why the ledger does not verify. It gets no checkpoints until the operator clears the fault
     """
 
 
@@ -2846,7 +2846,7 @@ class NewLedger(Model):
 class NewPeer(Model):
     id: str
     """
-    the same on both sides
+    id of the peering, the same on both sides
     """
     name: str
     role: Literal['inviter', 'invited'] | str
@@ -2861,7 +2861,7 @@ class NewPeer(Model):
     created_by: Annotated[str, Field(alias='createdBy')]
     expires_at: Annotated[str, Field(alias='expiresAt')]
     """
-    of the invitation
+    when the invitation expires
     """
     remote: PeerIdentity | None
     """
@@ -2869,15 +2869,15 @@ class NewPeer(Model):
     """
     added_seq: Annotated[int | None, Field(alias='addedSeq')]
     """
-    of this ledger’s `peer-added` entry
+    seq of this ledger’s `peer-added` entry
     """
     drain: NewPeerDrain | None
     """
-    null: nothing to send yet
+    how entries are sent to the peer; null: nothing to send yet
     """
     budget: Annotated[NewPeerBudget, Field(title='NewPeerBudget')]
     """
-    how much of what the peer sends is stored here in a day
+    how much the peer may store here in a day, and has stored
     """
     witness: NewPeerWitness | None
     """
@@ -2885,7 +2885,7 @@ class NewPeer(Model):
     """
     invitation: str | None
     """
-    for the other side’s administrator, to use once. Keep it secret: whoever has it can become the peer. null: an invitation was accepted
+    the invitation, which the other side’s administrator uses once. Keep it secret: whoever has it can become the peer. null: an invitation was accepted
     """
 
 
@@ -2893,7 +2893,7 @@ class Overturn(Model):
     signal: SettlementSignal
     reason: str | None
     """
-    null: the step has none, or it is erased
+    null: the step has no reason, or the reason is erased
     """
     by: str | Literal['system']
     """
@@ -2905,16 +2905,16 @@ class Overturn(Model):
     """
     seq: int
     """
-    of its entry
+    seq of the step’s entry
     """
     salt: str | None
     digest: str | None
     """
-    of the salted document; null: the step has none
+    digest of the salted document; null: the step has none
     """
     erased_by: Annotated[int | None, Field(alias='erasedBy')]
     """
-    the entry that erased the document
+    seq of the entry that erased the document
     """
 
 
@@ -2959,15 +2959,15 @@ class OwnLedger(Model):
     origin: str
     note_verifier_key: Annotated[str, Field(alias='noteVerifierKey')]
     """
-    the key of its checkpoints, as a C2SP verifier key
+    the key that signs the ledger’s checkpoints, as a C2SP verifier key
     """
     size: int
     """
-    number of its entries
+    number of entries
     """
     closed: Literal['frozen', 'restored', 'moving', 'moved'] | str | None
     """
-    why it accepts no entries: frozen by the operator, restored from an older backup, being moved to another deployment, or moved there; null: it is open
+    why the ledger accepts no entries. frozen: by the operator; restored: from an older backup; moving, moved: to another deployment; null: it is open
     """
     key: Annotated[OwnLedgerKey, Field(title='OwnLedgerKey')]
     """
@@ -2978,7 +2978,7 @@ class OwnLedger(Model):
 class Peer(Model):
     id: str
     """
-    the same on both sides
+    id of the peering, the same on both sides
     """
     name: str
     role: Literal['inviter', 'invited'] | str
@@ -2993,7 +2993,7 @@ class Peer(Model):
     created_by: Annotated[str, Field(alias='createdBy')]
     expires_at: Annotated[str, Field(alias='expiresAt')]
     """
-    of the invitation
+    when the invitation expires
     """
     remote: PeerIdentity | None
     """
@@ -3001,15 +3001,15 @@ class Peer(Model):
     """
     added_seq: Annotated[int | None, Field(alias='addedSeq')]
     """
-    of this ledger’s `peer-added` entry
+    seq of this ledger’s `peer-added` entry
     """
     drain: PeerDrain | None
     """
-    null: nothing to send yet
+    how entries are sent to the peer; null: nothing to send yet
     """
     budget: Annotated[PeerBudget, Field(title='PeerBudget')]
     """
-    how much of what the peer sends is stored here in a day
+    how much the peer may store here in a day, and has stored
     """
     witness: PeerWitness | None
     """
@@ -3025,7 +3025,7 @@ class PeerDeadLetter(Model):
     record: str | None
     code: str
     """
-    reason of the other side’s refusal
+    code of the other side’s refusal
     """
     detail: str | None
     died_at: Annotated[str, Field(alias='diedAt')]
@@ -3043,7 +3043,7 @@ class Preview(Model):
     """
     outcome: Literal['pass', 'fail'] | str | None
     """
-    of all rules; null: a document is absent or not valid, or the type is not gated
+    outcome of all rules; null: a document is absent or invalid, or the type is not gated
     """
     rules: list[RuleOutcome] | None
     """
@@ -3054,17 +3054,17 @@ class Preview(Model):
 class Problem(Model):
     type: str
     """
-    names the code; not an address to fetch
+    a URI that names the code; not an address to fetch
     """
     title: str
     status: int
     detail: str
     """
-    for people; may change
+    what is wrong, for people; the text may change
     """
     code: str
     """
-    for programs; stable
+    the error, for programs; stable
     """
     request_id: Annotated[str, Field(alias='requestId')]
     retryable: bool
@@ -3073,7 +3073,7 @@ class Problem(Model):
     """
     reason: str | None = None
     """
-    why an envelope is not accepted: a code of its format
+    why an envelope is not accepted: a code of docs/formats/envelopes.md or docs/formats/statements.md
     """
     path: str | None = None
     """
@@ -3143,7 +3143,7 @@ class Problem(Model):
     """
     seq: int | None = None
     """
-    the entry that ended it, or the offer that must be decided first
+    seq of the entry that ended the target, or of the offer that must be decided first
     """
     remaining: list[ErasableDocument] | None = None
     """
@@ -3151,7 +3151,7 @@ class Problem(Model):
     """
     holds: list[ProblemHolds] | None = None
     """
-    holds that prevent it, oldest first
+    holds that prevent the erasure, oldest first
     """
     state: (
         Literal['RECORDED', 'CREATED', 'ACTIVE', 'SUBMITTED', 'VERIFIED', 'DISCREPANT', 'ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED']
@@ -3159,11 +3159,11 @@ class Problem(Model):
         | None
     ) = None
     """
-    the record’s state, which does not allow this
+    state of the record, which does not allow the request
     """
     version: int | None = None
     """
-    the record’s
+    version of the record
     """
     next_events: Annotated[
         list[
@@ -3217,7 +3217,7 @@ class Problem(Model):
     """
     webhook: str | None = None
     """
-    the identical webhook that exists
+    the existing webhook that is identical
     """
     role: Literal['principal', 'performer', 'worker', 'other than the performer'] | str | None = None
     """
@@ -3249,7 +3249,7 @@ class ReceivedEventDataRecord(Model):
         | None
     )
     """
-    after the received entry; null: that is not a step
+    state of the record after the received entry; null: that entry is not a step
     """
     version: int | None
 
@@ -3259,11 +3259,11 @@ class ReceivedEventData(Model):
     entry: EntryPlace
     subjects: list[ReceivedEventDataSubjects]
     """
-    as signed
+    the signed subjects
     """
     predicate: Annotated[dict[str, Any], Field(title='ReceivedEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` describes it
+    the signed predicate: `GET /predicates/{kind}/v1` describes it
     """
     record: ReceivedEventDataRecord | None
     """
@@ -3271,11 +3271,11 @@ class ReceivedEventData(Model):
     """
     peer: str
     """
-    the peer that sent it
+    the peer that sent the entry
     """
     received: Annotated[ReceivedEventDataReceived, Field(title='ReceivedEventDataReceived')]
     """
-    the entry of the other ledger
+    the received entry of the other ledger
     """
     envelope: str | None = None
     """
@@ -3283,11 +3283,11 @@ class ReceivedEventData(Model):
     """
     documents: list[ReceivedEventDataDocuments] | None = None
     """
-    documents of the entry; none for a batch
+    documents of the entry; a batch has none
     """
     received_envelope: Annotated[str | None, Field(alias='receivedEnvelope')] = None
     """
-    COSE_Sign1 of the received entry, beside `envelope`
+    COSE_Sign1 of the received entry; present whenever `envelope` is
     """
 
 
@@ -3296,11 +3296,11 @@ class RecordEventData(Model):
     entry: EntryPlace
     subjects: list[RecordEventDataSubjects]
     """
-    as signed
+    the signed subjects
     """
     predicate: Annotated[dict[str, Any], Field(title='RecordEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` describes it
+    the signed predicate: `GET /predicates/{kind}/v1` describes it
     """
     record: EventRecord
     envelope: str | None = None
@@ -3309,7 +3309,7 @@ class RecordEventData(Model):
     """
     documents: list[RecordEventDataDocuments] | None = None
     """
-    documents of the entry; none for a batch
+    documents of the entry; a batch has none
     """
 
 
@@ -3318,21 +3318,21 @@ class SignalEventData(Model):
     entry: EntryPlace
     subjects: list[SignalEventDataSubjects]
     """
-    as signed
+    the signed subjects
     """
     predicate: Annotated[dict[str, Any], Field(title='SignalEventDataPredicate')]
     """
-    as signed: `GET /predicates/{kind}/v1` describes it
+    the signed predicate: `GET /predicates/{kind}/v1` describes it
     """
     record: EventRecord
     signal: SettlementSignal
     envelope: str
     """
-    the signed verdict
+    COSE_Sign1 of the verdict’s entry
     """
     documents: list[SignalEventDataDocuments] | None = None
     """
-    documents of the entry; none for a batch
+    documents of the entry; a batch has none
     """
 
 
@@ -3351,7 +3351,7 @@ class DeliveredRecordEvent(Model):
     ]
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: RecordEventData
 
@@ -3360,7 +3360,7 @@ class DeliveredSignalEvent(Model):
     type: Literal['signal.emitted']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: SignalEventData
 
@@ -3369,7 +3369,7 @@ class DeliveredBatchEvent(Model):
     type: Literal['batch.recorded']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: BatchEventData
 
@@ -3378,7 +3378,7 @@ class DeliveredReceivedEvent(Model):
     type: Literal['entry.received']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: ReceivedEventData
 
@@ -3387,7 +3387,7 @@ class DeliveredWebhookPausedEvent(Model):
     type: Literal['webhook.paused']
     timestamp: str
     """
-    when it happened
+    when the event happened
     """
     data: WebhookPausedEventData
 
@@ -3396,7 +3396,7 @@ class DeliveredWebhookTestEvent(Model):
     type: Literal['webhook.test']
     timestamp: str
     """
-    when it happened
+    when the event happened
     """
     data: WebhookTestEventData
 
@@ -3446,23 +3446,23 @@ class GatedRecord(Model):
     overturn: Overturn | None
     revision: Revision | None
     """
-    the newest
+    the newest revision request
     """
     cancellation: Revision | None
     share: list[SharedWith] | None
     """
-    peers that it is shared with; null: none
+    peers with which the record is shared; null: none
     """
     offer: Offer | None
     """
-    for a record of another ledger: the newest step offered in this ledger
+    for a record of another ledger: the newest step that an agent of this ledger offered
     """
 
 
 class RecordEvent(Model):
     id: str
     """
-    the same in every answer
+    id of the event, the same in every answer
     """
     type: Literal[
         'record.recorded',
@@ -3478,7 +3478,7 @@ class RecordEvent(Model):
     ]
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: RecordEventData
 
@@ -3486,12 +3486,12 @@ class RecordEvent(Model):
 class SignalEvent(Model):
     id: str
     """
-    the same in every answer
+    id of the event, the same in every answer
     """
     type: Literal['signal.emitted']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: SignalEventData
 
@@ -3499,12 +3499,12 @@ class SignalEvent(Model):
 class ReceivedEvent(Model):
     id: str
     """
-    the same in every answer
+    id of the event, the same in every answer
     """
     type: Literal['entry.received']
     timestamp: str
     """
-    when it was recorded
+    when the entry or checkpoint was recorded
     """
     data: ReceivedEventData
 
@@ -3575,12 +3575,12 @@ class LedgerRecord(Model):
     """
     payload: dict[str, Any] | None
     """
-    null: erased, or its home shares only digests
+    null: the payload is erased, or the home ledger shares only digests
     """
     salt: str | None
     digest: str
     """
-    of the salted payload (docs/formats/documents.md)
+    digest of the salted payload (docs/formats/documents.md)
     """
     actor: str
     """
@@ -3600,7 +3600,7 @@ class LedgerRecord(Model):
     """
     entry: RecordEntry
     """
-    its newest entry; for a record of another ledger, the entry that received it
+    the newest entry of the record; for a record of another ledger, the entry that received it
     """
     batch: str | None
     metadata: dict[str, Any] | None
@@ -3609,7 +3609,7 @@ class LedgerRecord(Model):
     """
     erasure: RecordErasure | None
     """
-    null: not erased. From this entry on, the payload is null
+    the erasure of the payload; null: not erased
     """
     gated: GatedRecord | None
     """
@@ -3621,7 +3621,7 @@ class EventPage(Model):
     data: list[RecordEvent | SignalEvent | BatchEvent | ErasureEvent | ReceivedEvent | StatementEvent | CheckpointEvent | UnknownEvent]
     next_cursor: Annotated[str, Field(alias='nextCursor')]
     """
-    where the next request continues, now or later
+    cursor with which the next request continues, now or later
     """
     more: bool
     """

@@ -36,7 +36,7 @@ class BatchItemParam(TypedDict):
     onBehalfOf: NotRequired[str]
     subject: NotRequired[str]
     """
-    your label of the person that it is about; stored as a keyed hash, not signed, erased with the payload
+    your label of the person that the record is about; stored as a keyed hash, not signed, erased with the payload
     """
     parent: NotRequired[str | int]
     """
@@ -44,7 +44,7 @@ class BatchItemParam(TypedDict):
     """
     references: NotRequired[list[str]]
     """
-    what it is about in other systems; their salted digest is signed; erased with the payload
+    what the record is about in other systems; a salted digest is signed; erased with the payload
     """
     salt: NotRequired[str]
     """
@@ -52,7 +52,7 @@ class BatchItemParam(TypedDict):
     """
     traceparent: NotRequired[str]
     """
-    W3C Trace Context, version 00; absent: that of the request
+    W3C Trace Context, version 00; absent: the `traceparent` of the request
     """
 
 
@@ -72,7 +72,7 @@ class EndorsementParam(TypedDict):
     """
     signature: str
     """
-    64 bytes, over the text in docs/formats/statements.md, "Keys of agents"
+    signature of 64 bytes over the text in docs/formats/statements.md, "Keys of agents"
     """
 
 
@@ -121,7 +121,7 @@ EntryKind: TypeAlias = Literal[
 class IssuerParamKeys(TypedDict):
     kid: NotRequired[str]
     """
-    label 4 of its statements, in hex; absent: the RFC 9679 thumbprint
+    the issuer’s name for the key: label 4 of its statements, in hex; absent: the RFC 9679 thumbprint
     """
     alg: Literal['EdDSA', 'ES256']
     spki: str
@@ -133,14 +133,14 @@ class IssuerParamKeys(TypedDict):
 class IssuerParam(TypedDict):
     issuer: str
     """
-    claim 1 of its statements
+    the issuer: claim 1 of its statements
     """
     keys: list[IssuerParamKeys]
 
 
 class KnownCheckpointParam(TypedDict):
     """
-    `known` of the GET answer: acknowledges that the entries of it that were not found are lost
+    `known` of the GET answer. Sending it acknowledges that the entries missing from `found` are lost
     """
 
     size: int
@@ -156,15 +156,15 @@ class KnownCheckpointParam(TypedDict):
 class OtlpSettingsParam(TypedDict):
     take: Literal['agents', 'all']
     """
-    agents: only spans and logs about actions of agents
+    agents: accept only spans and logs about actions of agents; all: accept all
     """
     content: Literal['digest', 'keep']
     """
-    how to store attributes with content: their digest, or the value itself
+    attributes with content. digest: store their digests; keep: store the values
     """
     rest: Literal['reject', 'drop']
     """
-    whether the answer reports how many were not accepted
+    spans and logs that are not accepted. reject: the answer reports their number; drop: it does not
     """
 
 
@@ -172,7 +172,7 @@ class RateLimitParam(TypedDict):
     requestsPerSecond: float
     burst: int
     """
-    requests at once after a pause
+    number of requests that are accepted at once after a pause
     """
 
 
@@ -225,7 +225,7 @@ a JSON Schema 2020-12 with keywords of docs/guides/types.md
 
 TypeDefinitionParamEvidenceSchema: TypeAlias = dict[str, Any]
 """
-makes the type gated
+JSON Schema of the evidence; a type with this member is gated
 """
 
 
@@ -238,15 +238,15 @@ class TypeDefinitionParam(TypedDict):
     """
     evidenceSchema: NotRequired[TypeDefinitionParamEvidenceSchema | bool]
     """
-    makes the type gated
+    JSON Schema of the evidence; a type with this member is gated
     """
     rules: NotRequired[list[RuleParam]]
     """
-    only with an evidenceSchema
+    comparisons of evidence and payload; allowed only with an evidenceSchema
     """
     agentSigned: NotRequired[Literal[True]]
     """
-    agents must sign its records, and each of their steps, with their own keys
+    true: agents must sign records of this type, and each step, with their own keys
     """
 
 

@@ -169,7 +169,7 @@ def _check_taken(options: argparse.Namespace, kind: str) -> None:
     """
     for name, kinds in _TAKEN_BY.items():
         if getattr(options, name) not in (None, False, []) and kind not in kinds:
-            raise UsageError(f'--{name.replace("_", "-")} does not go with {kind}')
+            raise UsageError(f'--{name.replace("_", "-")} cannot be used with {kind}')
 
 
 class _Asked:

@@ -53,7 +53,7 @@ class AsyncRetention:
             if page.next_seq is None:
                 return total
             if page.next_seq <= seq:
-                raise wrong_server('the server answered with a page that names itself as the next one')
+                raise wrong_server('the server answered with a `nextSeq` that is not after the last page, so the pages would never end')
             seq = page.next_seq
 
 
