@@ -155,13 +155,13 @@ test('the life of a gated record', async (t) => {
   })
 
   await t.test('list shows a table of fifty on a terminal, and everything elsewhere', async () => {
-    const batch = Array.from({ length: 250 }, (_, n) => ({
+    const batch = Array.from({ length: 205 }, (_, n) => ({
       type: 'generic/1',
-      payload: { n, text: 'x'.repeat(900) },
+      payload: { n, text: 'x'.repeat(90) },
     }))
     await app.send('POST', '/v1/records/batch', { body: { records: batch } })
     const piped = await runCommand(['list', '--type', 'generic/1'])
-    assert.equal(parseLines(piped.stdout).length, 250)
+    assert.equal(parseLines(piped.stdout).length, 205)
     const table = await runCommand(['list'], { isTTY: true })
     assert.equal(table.stdout.trimEnd().split('\n').length, 51)
     assert.match(table.stdout, /^ID +TYPE +STATE +RECORDED +ACTOR +PAYLOAD\n/)

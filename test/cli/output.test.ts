@@ -23,7 +23,7 @@ import { findOutputTarget } from '../../cli/output-target.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { capture } from '../helpers/capture.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
-import { sharedCliApp } from '../helpers/cli-app.ts'
+import { publishingCliApp } from '../helpers/cli-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { runCommand } from '../helpers/run-command.ts'
@@ -32,16 +32,25 @@ import { until } from '../helpers/wait.ts'
 
 const PROOF = ['proof', '0']
 
-async function setUp(t: TestContext) {
-  const app = await sharedCliApp(t)
+let prepared: ReturnType<typeof prepare> | null = null
+
+/** Makes a ledger with a checkpoint, for all tests of this file. Returns the proof that the command prints. */
+async function prepare(t: TestContext) {
+  const app = await publishingCliApp(t)
   const publish = await makePublish(t, app)
   await publish()
   const printed = await runCommand(PROOF)
   assert.equal(printed.code, 0, printed.stderr)
-  const folder = join(app.files.directory, 'out')
-  mkdirSync(folder)
+  return { env: app.env, text: printed.stdout }
+}
+
+async function setUp(t: TestContext) {
+  prepared ??= prepare(t)
+  const { env, text } = await prepared
+  Object.assign(process.env, env)
+  const folder = temporaryFiles(t).directory
   const save = (name: string, command = PROOF) => runCommand([...command, '-o', join(folder, name)])
-  return { ...app, folder, text: printed.stdout, at: (name: string) => join(folder, name), save }
+  return { folder, text, at: (name: string) => join(folder, name), save }
 }
 
 const DONE = { code: 0, stdout: '', stderr: '' }

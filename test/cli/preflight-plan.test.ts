@@ -4,8 +4,8 @@ import { API_CONNECTIONS, judgeConnections, planConnections } from '../../cli/pr
 import { judgeClock } from '../../cli/preflight/judge-measured.ts'
 import { measureClock } from '../../src/db/connect/clock.ts'
 import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
-import { buildTestApp } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
 
 const CONNECTIONS: ConnectionFacts = {
   max: 100,
@@ -21,8 +21,8 @@ const CONNECTIONS: ConnectionFacts = {
   ],
 }
 
-test('connections are planned for one worker, and API processes beside it', async (t) => {
-  const { deps } = await buildTestApp(t)
+test('connections are planned for one worker, and API processes beside it', async () => {
+  const { deps } = await sharedApp()
   const pools = [deps.readPool, deps.searchPool, deps.writePool]
   assert.equal(
     pools.reduce((sum, { options }) => sum + options.max, 0),
@@ -47,7 +47,7 @@ test('connections are planned for one worker, and API processes beside it', asyn
 })
 
 test('a clock is judged by what is certain of its distance', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const client = await connect(t, app.database.apiUrl)
   for (const [offMs, status] of [
     [0, 'ok'],

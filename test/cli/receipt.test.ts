@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { OPERATOR_KEY } from '../helpers/app.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
-import { buildCliApp } from '../helpers/cli-app.ts'
+import { publishingCliApp } from '../helpers/cli-app.ts'
 import { runAlone, runCommand } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain } from '../helpers/test-chain.ts'
@@ -80,7 +80,7 @@ test('verify receipt refuses what does not hold, with 1, and what it was not tol
 })
 
 test('a receipt is saved from a server, and the operator opens the tiles', async (t) => {
-  const app = await buildCliApp(t)
+  const app = await publishingCliApp(t)
   const publish = await makePublish(t, app)
   const record = await app.notarize()
   await publish()

@@ -6,14 +6,14 @@ import { readControlMap } from '../../cli/report/control-map.ts'
 import { csvField } from '../../cli/report/csv.ts'
 import { expectStatus } from '../helpers/app.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
-import { buildCliApp } from '../helpers/cli-app.ts'
+import { publishingCliApp } from '../helpers/cli-app.ts'
 import { gateLedger } from '../helpers/gated-app.ts'
 import { runAlone, runCommand } from '../helpers/run-command.ts'
 
 const HOSTILE = '<script>alert(1)</script>"\'&'
 
 async function setUp(t: TestContext) {
-  const app = await buildCliApp(t)
+  const app = await publishingCliApp(t)
   const publish = await makePublish(t, app)
   const at = (name: string) => join(app.files.directory, name)
   const gated = await gateLedger(t, app)
@@ -33,8 +33,19 @@ async function setUp(t: TestContext) {
   return { at, file, noteVerifierKey }
 }
 
-test('a report of a bundle groups its rows by the controls of a map, and ends with the verifier’s line', async (t) => {
+test('a report of a bundle', async (t) => {
   const { at, file, noteVerifierKey } = await setUp(t)
+  await t.test('groups its rows by the controls of a map, and ends with the verifier’s line', () =>
+    groups(at, file, noteVerifierKey),
+  )
+  await t.test('is not made of a bundle that does not verify, nor by a map that is none', () =>
+    refuses(at, file),
+  )
+})
+
+type At = (name: string) => string
+
+async function groups(at: At, file: string, noteVerifierKey: string) {
   const map = at('map.yaml')
   writeFileSync(
     map,
@@ -97,10 +108,9 @@ controls:
   assert.match(html, /<p>2 in all\.<\/p>.*<p>3 in all\.<\/p>/s)
   assert.match(html, /Denials<\/figcaption><svg /)
   assert.match(html, /<footer><p>BUNDLE_OK [^<]*<\/p><\/footer>/)
-})
+}
 
-test('a bundle that does not verify gets no report, and a map that is none is refused', async (t) => {
-  const { at, file } = await setUp(t)
+async function refuses(at: At, file: string) {
   const text = readFileSync(file, 'utf8')
   writeFileSync(at('wrong.bundle'), text.replace('"status":"denied"', '"status":"ok"'))
   const out = at('no.html')
@@ -122,7 +132,7 @@ test('a bundle that does not verify gets no report, and a map that is none is re
     assert.equal(code, 64)
     assert.match(stderr, message)
   }
-})
+}
 
 test('fields are safe for spreadsheets', () => {
   for (const start of ['=', '+', '-', '@', '\t']) assert.equal(csvField(`${start}x`), `'${start}x`)

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { expectStatus, genericBody } from '../helpers/app.ts'
 import { addKey } from '../helpers/more-keys.ts'
-import { runCli } from '../helpers/run-cli.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
@@ -77,7 +76,7 @@ test('verifies and exports the server of the environment, of the options, or tha
     response.writeHead(200, NDJSON).end(text)
   })
   const files = temporaryFiles(t)
-  const verified = await runCli(['verify', '--server', url], { env })
+  const verified = await runAlone(['verify', '--server', url], { env })
   assert.deepEqual([verified.code, verified.stderr], [0, ''])
   assert.match(verified.stdout, /^INTEGRITY_OK entries=4 records=3/)
 
@@ -86,12 +85,12 @@ test('verifies and exports the server of the environment, of the options, or tha
   assert.deepEqual(exported, { code: 0, stdout: '', stderr: '' })
   assert.equal(readFileSync(path, 'utf8'), text)
   assert.equal(statSync(path).mode & 0o777, 0o600)
-  assert.equal((await runCli(['export'], { env: { ...env, TALLYSTICK_URL: url } })).stdout, text)
+  assert.equal((await runAlone(['export'], { env: { ...env, TALLYSTICK_URL: url } })).stdout, text)
   const auth = ['/v1/export', `Bearer ${KEY}`]
   assert.deepEqual(seen, [...auth, '/v1/export', 'Bearer tly_other', ...auth])
 
   // The user did not name the ledger, so the output must name the ledger.
-  const kept = await runCli(['verify'], { env: { TALLYSTICK_URL: url, ...env } })
+  const kept = await runAlone(['verify'], { env: { TALLYSTICK_URL: url, ...env } })
   assert.match(kept.stdout, /^INTEGRITY_OK entries=4/)
   assert.equal(kept.stderr, `tallystick: reading the ledger at ${url} (API key: options and environment)\n`)
 })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseEnvelope } from '../../src/proof/envelope/parse-envelope.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
-import { buildCliApp } from '../helpers/cli-app.ts'
+import { publishingCliApp } from '../helpers/cli-app.ts'
 import { runCommand } from '../helpers/run-command.ts'
 import { makeChain } from '../helpers/test-chain.ts'
 import { verifierKeyOf } from '../helpers/test-proof.ts'
@@ -16,7 +16,7 @@ const pae = (type: string, payload: Buffer) =>
   Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload])
 
 test('a statement is shown as it was signed, and exported as DSSE under a key of the exporter', async (t) => {
-  const app = await buildCliApp(t)
+  const app = await publishingCliApp(t)
   const publish = await makePublish(t, app)
   const record = await app.notarize()
   await publish()
@@ -62,7 +62,7 @@ test('a statement is shown as it was signed, and exported as DSSE under a key of
 })
 
 test('a statement that was not asked for is neither shown nor signed', async (t) => {
-  const app = await buildCliApp(t)
+  const app = await publishingCliApp(t)
   const publish = await makePublish(t, app)
   const [wanted, other] = [await app.notarize(), await app.notarize()]
   await publish()

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { makePublish } from '../helpers/checkpoints.ts'
-import { buildCliApp } from '../helpers/cli-app.ts'
+import { publishingCliApp } from '../helpers/cli-app.ts'
 import { runAlone, runCommand } from '../helpers/run-command.ts'
 import { makeIssuer, signStatement } from '../helpers/signed-statements.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
 async function setUp(t: TestContext) {
-  const app = await buildCliApp(t)
+  const app = await publishingCliApp(t)
   const files = temporaryFiles(t)
   const issuer = makeIssuer()
   const pem = issuer.publicKey.export({ format: 'pem', type: 'spki' })

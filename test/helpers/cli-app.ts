@@ -1,6 +1,6 @@
 import { type AppOptions, buildTestApp, type Test, type TestApp } from './app.ts'
 import { sharedGatedApp } from './gated-app.ts'
-import { addressOf, sharedApp } from './shared-app.ts'
+import { addressOf, shareApp, sharedApp } from './shared-app.ts'
 import { temporaryFiles } from './temporary-files.ts'
 
 type Files = ReturnType<typeof temporaryFiles>
@@ -35,6 +35,14 @@ export async function buildCliApp(t: CliTest, options?: AppOptions) {
 /** Works like `listen`, with a new ledger of the application that all tests of the process share. */
 export async function sharedCliApp(t: CliTest) {
   const app = await sharedApp()
+  return { ...app, ...useCli(t, app, await addressOf(app)) }
+}
+
+const publishingApp = shareApp()
+
+/** Works like `sharedCliApp`, in another application: its tests publish checkpoints of all ledgers, or rotate keys. */
+export async function publishingCliApp(t: CliTest) {
+  const app = await publishingApp()
   return { ...app, ...useCli(t, app, await addressOf(app)) }
 }
 

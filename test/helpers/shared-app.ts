@@ -22,12 +22,13 @@ export function shareApp(options: AppOptions = {}): () => Promise<TestApp> {
  */
 export const sharedApp = shareApp()
 
-let listening: Promise<string> | null = null
+const addresses = new WeakMap<FastifyInstance, Promise<string>>()
 
-/** Returns the address of the shared application. The first call makes the application listen. */
+/** Returns the address of a shared application. The first call makes the application listen. */
 export function addressOf({ app }: TestApp): Promise<string> {
-  listening ??= listen(app)
-  return listening
+  const address = addresses.get(app) ?? listen(app)
+  addresses.set(app, address)
+  return address
 }
 
 async function listen(app: FastifyInstance): Promise<string> {

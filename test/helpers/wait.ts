@@ -4,10 +4,20 @@ import pg from 'pg'
 
 /** Maximum time in ms of a wait. On a busy machine, one slice of the event loop has taken 20 s. */
 const WAIT_MS_MAX = 60_000
+/** Delays in ms between two polls. They grow, because many conditions are queries, and some waits take seconds. */
+const POLL_MS_MIN = 5
+const POLL_MS_MAX = 25
+const POLL_GROWTH = 1.1
 
 export async function until(condition: () => Promise<boolean> | boolean, msMax = WAIT_MS_MAX): Promise<void> {
-  for (const giveUpAt = Date.now() + msMax; !(await condition()); await sleep(5)) {
+  const giveUpAt = Date.now() + msMax
+  for (
+    let delayMs = POLL_MS_MIN;
+    !(await condition());
+    delayMs = Math.min(POLL_MS_MAX, delayMs * POLL_GROWTH)
+  ) {
     if (Date.now() > giveUpAt) throw new Error(`it did not happen within ${msMax} ms`)
+    await sleep(delayMs)
   }
 }
 

@@ -59,59 +59,56 @@ test('POST /mcp', async (t) => {
       assert.deepEqual([verified, reports.length, reports[0].subject], [true, 1, record.id])
       assert.match(summary, /^VERIFIED by the server: .* the server checked its own data\.$/)
     })
-
-    await t.test(`serves the official client, ${era}: gated work is offered, done and judged`, async (t) => {
-      const asked = await connectMcp(t, url, principal.key, era)
-      const doing = await connectMcp(t, url, performer.key, era)
-      const order = { type: 'delivery/1', payload: PAYLOAD, performer: performer.id }
-      const { id } = await callTool(asked, 'notarize', order)
-      const idsOf = async (client: typeof asked, list: string) =>
-        (await callTool(client, 'list_work', { list }))[list].records.map((each: { id: string }) => each.id)
-
-      assert.deepEqual([await idsOf(doing, 'offered'), await idsOf(asked, 'unclaimed')], [[id], [id]])
-      assert.equal((await callTool(doing, 'activate', { record: id })).state, 'ACTIVE')
-      const page = await callTool(doing, 'get_history', { record: id, limit: 1 })
-      const next = await callTool(doing, 'get_history', { record: id, limit: 1, cursor: page.nextCursor })
-      assert.deepEqual(
-        [page, next].map(({ entries }) => entries.map(({ kind }: { kind: string }) => kind)),
-        [['record-created'], ['record-activated']],
-      )
-      assert.deepEqual(await idsOf(doing, 'active'), [id])
-      assert.match(
-        await refusedTool(doing, 'activate', { record: id }),
-        /^409 state_conflict: .*What to do: /,
-      )
-      const first = { record: id, ...PASSING_EVIDENCE, idempotencyKey: `delivery-${era}` }
-      assert.equal((await callTool(doing, 'complete', first)).state, 'SUBMITTED')
-      await app.verify(id)
-      assert.deepEqual(await idsOf(asked, 'toJudge'), [id])
-      const reason = 'the labels are missing'
-      assert.equal((await callTool(asked, 'request_revision', { record: id, reason })).state, 'ACTIVE')
-      await callTool(doing, 'complete', { record: id, ...PASSING_EVIDENCE })
-      const waited = callTool(asked, 'get_record', { record: id, waitSeconds: 20 })
-      await app.verify(id)
-      const { version, state } = await waited
-      assert.equal(state, 'VERIFIED')
-      const stale = { record: id, verdict: 'accept', ifVersion: version - 1 }
-      assert.match(await refusedTool(asked, 'verdict', stale), /^412 version_mismatch/)
-      const judged = await callTool(asked, 'verdict', { ...stale, ifVersion: version })
-      assert.deepEqual([judged.state, judged.gated.verdict.signal.decision], ['ACCEPTED', 'SETTLE'])
-      assert.deepEqual(await callTool(doing, 'list_work', {}), {
-        agent: performer.id,
-        ...Object.fromEntries(LISTS.map((list) => [list, { records: [], hasMore: false }])),
-      })
-      const other = await callTool(asked, 'notarize', order)
-      assert.equal((await callTool(asked, 'cancel', { record: other.id, reason })).state, 'CANCELLED')
-
-      await publish()
-      const { verified, reports } = await callTool(asked, 'verify_record', { record: id })
-      assert.ok(verified)
-      assert.deepEqual(
-        reports.map(({ kind }: { kind: string }) => kind),
-        ['record-created', 'verdict-rendered'],
-      )
-    })
   }
+
+  await t.test('serves the official client: gated work is offered, done and judged', async (t) => {
+    const asked = await connectMcp(t, url, principal.key)
+    const doing = await connectMcp(t, url, performer.key)
+    const order = { type: 'delivery/1', payload: PAYLOAD, performer: performer.id }
+    const { id } = await callTool(asked, 'notarize', order)
+    const idsOf = async (client: typeof asked, list: string) =>
+      (await callTool(client, 'list_work', { list }))[list].records.map((each: { id: string }) => each.id)
+
+    assert.deepEqual([await idsOf(doing, 'offered'), await idsOf(asked, 'unclaimed')], [[id], [id]])
+    assert.equal((await callTool(doing, 'activate', { record: id })).state, 'ACTIVE')
+    const page = await callTool(doing, 'get_history', { record: id, limit: 1 })
+    const next = await callTool(doing, 'get_history', { record: id, limit: 1, cursor: page.nextCursor })
+    assert.deepEqual(
+      [page, next].map(({ entries }) => entries.map(({ kind }: { kind: string }) => kind)),
+      [['record-created'], ['record-activated']],
+    )
+    assert.deepEqual(await idsOf(doing, 'active'), [id])
+    assert.match(await refusedTool(doing, 'activate', { record: id }), /^409 state_conflict: .*What to do: /)
+    const first = { record: id, ...PASSING_EVIDENCE, idempotencyKey: 'delivery' }
+    assert.equal((await callTool(doing, 'complete', first)).state, 'SUBMITTED')
+    await app.verify(id)
+    assert.deepEqual(await idsOf(asked, 'toJudge'), [id])
+    const reason = 'the labels are missing'
+    assert.equal((await callTool(asked, 'request_revision', { record: id, reason })).state, 'ACTIVE')
+    await callTool(doing, 'complete', { record: id, ...PASSING_EVIDENCE })
+    const waited = callTool(asked, 'get_record', { record: id, waitSeconds: 20 })
+    await app.verify(id)
+    const { version, state } = await waited
+    assert.equal(state, 'VERIFIED')
+    const stale = { record: id, verdict: 'accept', ifVersion: version - 1 }
+    assert.match(await refusedTool(asked, 'verdict', stale), /^412 version_mismatch/)
+    const judged = await callTool(asked, 'verdict', { ...stale, ifVersion: version })
+    assert.deepEqual([judged.state, judged.gated.verdict.signal.decision], ['ACCEPTED', 'SETTLE'])
+    assert.deepEqual(await callTool(doing, 'list_work', {}), {
+      agent: performer.id,
+      ...Object.fromEntries(LISTS.map((list) => [list, { records: [], hasMore: false }])),
+    })
+    const other = await callTool(asked, 'notarize', order)
+    assert.equal((await callTool(asked, 'cancel', { record: other.id, reason })).state, 'CANCELLED')
+
+    await publish()
+    const { verified, reports } = await callTool(asked, 'verify_record', { record: id })
+    assert.ok(verified)
+    assert.deepEqual(
+      reports.map(({ kind }: { kind: string }) => kind),
+      ['record-created', 'verdict-rendered'],
+    )
+  })
 
   await t.test('a record has the label of the person that it is about', async (t) => {
     const client = await connectMcp(t, url, principal.key)

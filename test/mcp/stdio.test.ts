@@ -7,29 +7,28 @@ import { main } from '../../cli/main.ts'
 import { MCP_LINE_BYTES_MAX, MCP_REQUESTS_AT_ONCE_MAX } from '../../src/mcp/limits.ts'
 import { capture } from '../helpers/capture.ts'
 import { sharedCliApp } from '../helpers/cli-app.ts'
-import { callTool, ERAS, makeMcpClient, refusedTool } from '../helpers/mcp.ts'
+import { callTool, makeMcpClient, refusedTool } from '../helpers/mcp.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { runCommand } from '../helpers/run-command.ts'
 
 test('tallystick mcp serves the official client as a process, and ends with it', async (t) => {
   const { ledger, env } = await sharedCliApp(t)
-  for (const era of ERAS) {
-    const client = makeMcpClient(era)
-    const stderr: string[] = []
-    const command = { command: process.execPath, args: [CLI, 'mcp'], env, stderr: 'pipe' as const }
-    const transport = new StdioClientTransport(command)
-    transport.stderr!.on('data', (piece) => stderr.push(`${piece}`))
-    await client.connect(transport)
-    assert.match(client.getInstructions()!, /^Tallystick is a ledger/)
-    assert.equal((await client.listTools()).tools.length, 11)
-    const { id, ledger: home } = await callTool(client, 'notarize', { payload: { era } })
-    assert.equal(home, ledger.ledger.id)
-    assert.equal((await callTool(client, 'get_record', { record: id })).payload.era, era)
-    assert.match(await refusedTool(client, 'get_record', { record: 'rec_x' }), /^404 not_found/)
-    await client.close()
-    assert.deepEqual(stderr, [])
-  }
+  // The tests below speak the older protocol version, in this process.
+  const client = makeMcpClient('auto')
+  const stderr: string[] = []
+  const command = { command: process.execPath, args: [CLI, 'mcp'], env, stderr: 'pipe' as const }
+  const transport = new StdioClientTransport(command)
+  transport.stderr!.on('data', (piece) => stderr.push(`${piece}`))
+  await client.connect(transport)
+  assert.match(client.getInstructions()!, /^Tallystick is a ledger/)
+  assert.equal((await client.listTools()).tools.length, 11)
+  const { id, ledger: home } = await callTool(client, 'notarize', { payload: { n: 1 } })
+  assert.equal(home, ledger.ledger.id)
+  assert.equal((await callTool(client, 'get_record', { record: id })).payload.n, 1)
+  assert.match(await refusedTool(client, 'get_record', { record: 'rec_x' }), /^404 not_found/)
+  await client.close()
+  assert.deepEqual(stderr, [])
 })
 
 const INITIALIZE = {

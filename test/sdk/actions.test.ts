@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Action, Actions, matchesDigest } from '../../sdk/actions/index.ts'
 import { NotRecordedError } from '../../sdk/errors.ts'
-import { setUpSdk } from './set-up.ts'
+import { sharedSdk } from './set-up.ts'
 
 const OTHER_TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 
 test('actions', async (t) => {
-  const client = (await setUpSdk(t)).client()
+  const client = (await sharedSdk()).client()
   const open = (options: ConstructorParameters<typeof Actions>[0] = {}) =>
     new Actions({ tallystick: client, ...options })
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { SCRIPTS } from '../../bench/k6/scenarios.ts'
 import { BENCHMARKS } from '../../tools/bench.ts'
 import { checkNames } from '../../tools/check-docs.ts'
 import { DRILLS } from '../../tools/drill.ts'
-import { type NamedScript, optionOf } from '../../tools/named-scripts.ts'
+import { type NamedScript, type NamedScripts, optionOf, runNamed } from '../../tools/named-scripts.ts'
 import { runScript } from '../helpers/run-script.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
@@ -42,29 +42,44 @@ test('soaks and scripts of k6 are named in help as they are in the code', () => 
   assert.deepEqual(namesIn(BENCHMARKS['k6']!), [...SCRIPTS])
 })
 
-test('--help has a line for each option, without a name or for an unknown one all names are listed, and nothing is run', async () => {
+test('--help has a line for each option, without a name or for an unknown one all names are listed, and nothing is run', async (t) => {
   for (const [script, table] of Object.entries(TABLES)) {
-    const run = (...args: string[]) => runScript(`tools/${script}.ts`, args)
     for (const [args, code, fault] of [
       [[], 2, /name a script/],
       [['constructor'], 2, /there is no constructor/],
       [['--help'], 0, /^usage: npm run /],
     ] as const) {
-      const { stdout, stderr, ...ended } = await run(...args)
+      const { text, ...ended } = await run(t, table, `npm run ${script}`, args)
       assert.equal(ended.code, code)
-      assert.match(stdout + stderr, fault)
-      for (const name of Object.keys(table))
-        assert.match(stdout + stderr, new RegExp(`^  ${name}  +\\S`, 'm'))
+      assert.match(text, fault)
+      for (const name of Object.keys(table)) assert.match(text, new RegExp(`^  ${name}  +\\S`, 'm'))
     }
   }
   const soak = await runScript('tools/drill.ts', ['soak', '--help'])
   assert.deepEqual([soak.code, soak.stderr], [0, ''])
   for (const [word, meaning] of DRILLS['soak']!.words!)
     assert.ok(soak.stdout.includes(`  ${word.padEnd('--duration SECONDS'.length)}  ${meaning}\n`), word)
-  const unknown = await runScript('tools/bench.ts', ['volume', '--recordss', '1'])
-  assert.deepEqual([unknown.code, unknown.stdout], [2, ''])
-  assert.match(unknown.stderr, /^npm run bench -- volume: there is no option --recordss\n\nusage: /)
+  const unknown = await run(t, BENCHMARKS, 'npm run bench', ['volume', '--recordss', '1'])
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.text, /^npm run bench -- volume: there is no option --recordss\n\nusage: /)
 })
+
+/** Runs a named script in this process. Returns the printed text and the exit code. */
+async function run(t: TestContext, table: NamedScripts, npmScript: string, args: readonly string[]) {
+  const lines: string[] = []
+  const mocks = (['log', 'error'] as const).map((name) =>
+    t.mock.method(console, name, (line: string) => void lines.push(line)),
+  )
+  const { exitCode } = process
+  process.exitCode = 0
+  try {
+    await runNamed(table, npmScript, args)
+    return { text: lines.join('\n'), code: process.exitCode }
+  } finally {
+    process.exitCode = exitCode
+    for (const { mock } of mocks) mock.restore()
+  }
+}
 
 test('arguments reach the script, and its exit code comes back', async () => {
   const { code, stderr } = await runScript('tools/bench.ts', ['proofs', '1', '2'])

@@ -49,6 +49,7 @@ function methodsOf(file: string): Method[] {
     })
 }
 
+const openApi = await readOpenApi()
 const METHODS = globSync('_async/resources/*.py', { cwd: PYTHON }).flatMap(methodsOf)
 
 /** Returns the members of an operation's body and query by their Python names. */
@@ -85,7 +86,6 @@ function choicesOf(openApi: OpenApi, schema: Schema): string[] {
 }
 
 test('what an argument may be in Python is what the API takes', async () => {
-  const openApi = await readOpenApi()
   let compared = 0
   for (const { name, args, operations } of METHODS)
     for (const [arg, type] of args) {
@@ -114,7 +114,6 @@ const OTHERWISE = {
 } as Readonly<Record<string, readonly string[]>>
 
 test('every member that the API takes is an argument in Python', async () => {
-  const openApi = await readOpenApi()
   for (const operation of new Set(METHODS.flatMap(({ operations }) => operations))) {
     const methods = METHODS.filter((each) => each.operations.includes(operation))
     const args = new Set(methods.flatMap((each) => [...each.args.keys()]))
@@ -126,7 +125,6 @@ test('every member that the API takes is an argument in Python', async () => {
 })
 
 test('numbers that a text in Python says of an argument stand in the API’s own description of it', async () => {
-  const openApi = await readOpenApi()
   let compared = 0
   for (const { name, args, doc, operations } of METHODS)
     for (const arg of args.keys()) {

@@ -2,15 +2,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import type { OpenApi } from '../../tools/open-api.ts'
+import { readOpenApi } from '../../tools/generate-docs.ts'
 import { sdkSources } from '../../tools/sdk-sources.ts'
-import { buildTestApp } from '../helpers/app.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
 
 test('what the SDK knows of the server', async (t) => {
-  const { app } = await buildTestApp(t)
-  const openApi: OpenApi = (await app.inject('/openapi.json')).json()
+  const openApi = await readOpenApi()
   const sources = await sdkSources(openApi)
 
   await t.test('is what the application says, made the same each time', async () => {

@@ -7,7 +7,7 @@ import { readMessage } from '../../../cli/calls/message.ts'
 import { recordOf } from '../../../cli/hook/events.ts'
 import { openSpool } from '../../../sdk/node/spool.ts'
 import { outcomeCases } from '../../helpers/outcome-cases.ts'
-import { runCli } from '../../helpers/run-cli.ts'
+import { runAlone } from '../../helpers/run-command.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -53,7 +53,7 @@ async function deniedOf(t: Parameters<typeof temporaryFiles>[0]): Promise<string
     conversation_id: 'c',
     command: 'rm -r /',
   })
-  const { code } = await runCli(args, { input, env: { TALLYSTICK_API_KEY: 'tly_x' } })
+  const { code } = await runAlone(args, { input, env: { TALLYSTICK_API_KEY: 'tly_x' } })
   assert.equal(code, 2)
   const inbox = join(directory, 'inbox')
   const texts = readdirSync(inbox).map((name) => readFileSync(join(inbox, name), 'utf8'))

@@ -84,6 +84,24 @@ test('a call is an action before it and an outcome below it, with digests of wha
   assert.ok(outcome!.payload.durationMs > 0)
   assert.ok(deeds.every(({ payload }) => payload.session === session))
   assert.ok(!JSON.stringify(deeds).includes('süß'), 'content was not asked for')
+
+  await t.test(
+    'a call that the client cancels, or whose server ends, has the outcome unknown, with the reason',
+    async () => {
+      const cancel = new AbortController()
+      const waited = client.callTool({ name: 'wait', arguments: { text: 'x' } }, { signal: cancel.signal })
+      await waitForDeeds(app, 7)
+      cancel.abort()
+      await assert.rejects(waited)
+      await assert.rejects(client.callTool({ name: 'exit', arguments: { text: 'x' } }))
+      const ended = (await waitForDeeds(app, 10)).slice(6)
+      const outcomes = ended.filter(({ type }) => type === 'agent-outcome/1').map(({ payload }) => payload)
+      assert.deepEqual(outcomes.map(({ status }) => status).sort(), ['unknown', 'unknown'])
+      const exited = outcomes.find(({ name }) => name === 'exit')
+      assert.match(exited.error, /the server ended \(exit code 3\) before it answered/)
+      assert.equal(outcomes.find(({ name }) => name === 'wait').attributes.cancelled, true)
+    },
+  )
 })
 
 test('with --content arguments and results are kept; the server sees no key of ours', async (t) => {
@@ -112,24 +130,6 @@ test('with --content arguments and results are kept; the server sees no key of o
   )
   assert.equal(action!.payload.server, 'files')
   assert.deepEqual(outcome!.payload.result.content, [{ type: 'text', text: 'OTEL_SERVICE_NAME' }])
-})
-
-test('a call that the client cancels, or whose server ends, has the outcome unknown, with the reason', async (t) => {
-  const app = await sharedCliApp(t)
-  const spool = spoolIn(temporaryFiles(t).directory)
-  const { client } = await connect(t, ['--spool', spool, ...COMMAND], app.env)
-  const cancel = new AbortController()
-  const waited = client.callTool({ name: 'wait', arguments: { text: 'x' } }, { signal: cancel.signal })
-  await waitForDeeds(app, 1)
-  cancel.abort()
-  await assert.rejects(waited)
-  await assert.rejects(client.callTool({ name: 'exit', arguments: { text: 'x' } }))
-  const deeds = await waitForDeeds(app, 4)
-  const outcomes = deeds.filter(({ type }) => type === 'agent-outcome/1').map(({ payload }) => payload)
-  assert.deepEqual(outcomes.map(({ status }) => status).sort(), ['unknown', 'unknown'])
-  const exited = outcomes.find(({ name }) => name === 'exit')
-  assert.match(exited.error, /the server ended \(exit code 3\) before it answered/)
-  assert.equal(outcomes.find(({ name }) => name === 'wait').attributes.cancelled, true)
 })
 
 test('kill -9 of the proxy between action and outcome: whoever comes next says that no outcome came', async (t) => {

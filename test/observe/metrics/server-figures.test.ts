@@ -14,6 +14,7 @@ import { queryGauges } from '../../../src/observe/metrics/query-gauges.ts'
 import { startServer } from '../../../src/run/server.ts'
 import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, testConfig } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
+import { sharedApp } from '../../helpers/shared-app.ts'
 import { lockHeads, until } from '../../helpers/wait.ts'
 import { parseExposition, sampleOf } from './exposition.ts'
 
@@ -110,7 +111,7 @@ test('every reason why the database refuses an entry is counted', async () => {
 })
 
 test('a server that listens tells of its clients’ connections', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const metrics = new Metrics()
   const server = await startServer(testConfig(app.database.apiUrl), undefined, metrics)
   t.after(() => server.close())
@@ -151,7 +152,7 @@ test('a server that listens tells of its clients’ connections', async (t) => {
 })
 
 test('connections that a pool did not get are counted, for queries and for callers that ask for one', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await sharedApp()
   const metrics = new Metrics()
   const nowhere = new DatabasePool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 1_000 })
   watchPool(metrics, 'nowhere', nowhere)
