@@ -91,7 +91,8 @@ test('whatever member of a bundle is changed, it is refused, or the report says 
       assert.equal(found, report, `line ${i}, ${[...path, name].join('.')}: ${JSON.stringify(value)}`)
     }
   }
-  assert.ok(verified > 0)
+  // Elsewhere the sample has few changes that both readers accept.
+  assert.ok(verified > (process.env['CI'] === undefined ? 0 : 20))
 })
 
 test('says who signed each entry, by the keys of the chain, and leaves no file behind', async () => {
