@@ -190,6 +190,14 @@ export const ALTERATIONS: readonly Alteration[] = [
         ledger: { ...s.ledger, id: s.ledger.id.replace(/.$/, (last) => (last === '0' ? '1' : '0')) },
       })),
   ],
+  [
+    'an older seal that is well-formed, but not the one that the newer seal names',
+    'archive_object',
+    ({ files, seals: [oldest] }) => {
+      const renamed = { ...oldest!, ledger: { ...oldest!.ledger, name: 'another name' } }
+      return new Map(files).set(sealName(oldest!.size), Buffer.from(JSON.stringify(renamed)))
+    },
+  ],
   ...[[''], {}, -1, ['', 0], ['', 0, -1], ['', 0, 0, 0]].map(
     (erasure): Alteration => [
       `the erasure ${JSON.stringify(erasure)}`,
