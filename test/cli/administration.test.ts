@@ -84,7 +84,7 @@ test('beside a running server with its worker', async (t) => {
     assert.deepEqual([failed.code, JSON.parse(failed.stdout).outcome], [1, 'fail'])
     const input = '{"sku":"A"}'
     assert.equal((await runCommand(['types', 'preview', 'order/1', '--payload', '-'], { input })).code, 0)
-    await fails(['types', 'preview', '-', '--payload', '-'], 64, /only one of them/)
+    await fails(['types', 'preview', '-', '--payload', '-'], 64, /only one of --payload and --evidence/)
 
     const names = (await linesOf(['types', 'list'])).map(({ type }) => type)
     assert.deepEqual(names, ['order/1', ...BUILT_IN_TYPES.keys()].sort())
