@@ -293,7 +293,7 @@ function exportOnly(path: string): LedgerSource {
     open: () =>
       source.open().catch((error: unknown) => {
         if (!(error instanceof SourceError) || error.kind !== 'not_a_ledger') throw error
-        const message = `${error.message}. It is no bundle, proof or receipt either`
+        const message = `${error.message}. The file is no bundle, proof or receipt either`
         throw new SourceError(error.kind, message, { cause: error })
       }),
   }

@@ -177,5 +177,5 @@ test('the first bytes of a file decide how it is verified', async (t) => {
   await verifies('{"ledger":{}}', [], [1, /^PROOF_FAILED /])
   await verifies(sign1, [], [64, /--note-key is needed/])
   await verifies(sign1, ['--issuer-key', issuerKey], [64, /--note-key is needed/])
-  await verifies('hello\n', [], [65, /is not an export: .*\. It is no bundle, proof or receipt either/])
+  await verifies('hello\n', [], [65, /is not an export: .*\. The file is no bundle, proof or receipt either/])
 })
