@@ -101,8 +101,7 @@ CASES: list[dict[str, Any]] = [
 
 
 def random_bytes() -> Callable[[int], bytes]:
-    """Returns a deterministic generator of bytes: the first bytes of the SHA-256 of 0, 1, 2 and so on.
-    """
+    """Returns a deterministic generator of bytes: the first bytes of the SHA-256 of 0, 1, 2 and so on."""
     count = -1
 
     def draw(length: int) -> bytes:

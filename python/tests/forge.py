@@ -505,8 +505,7 @@ def foreign_statement(issuer: str, subject: str, signer: Signer, payload: bytes,
 
 
 def deeds(chain: Chain, by: tuple[str, str], signer: Signer, admin: tuple[str, str]) -> None:
-    """Adds an agent whose signature is optional, with records of a type that requires the signature.
-    """
+    """Adds an agent whose signature is optional, with records of a type that requires the signature."""
     chain.agent_key(by[0], 'free', signer, admin, required=False)
     chain.notarize(by, {'deed': 1}, signer, type='deed/1')
     chain.batch(by, [{'deed': 2}, {'deed': 3}], signer, type='deed/1')

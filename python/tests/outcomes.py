@@ -17,8 +17,7 @@ _CASES: list[dict[str, Any]] = json.loads((ROOT / 'test/vectors/outcomes.json').
 
 
 def expected(way: str) -> dict[str, Any]:
-    """Returns the table for one way to record actions: it maps each case to its expected statuses.
-    """
+    """Returns the table for one way to record actions: it maps each case to its expected statuses."""
     return {case['name']: case['expected'][way] for case in _CASES if way in case['expected']}
 
 

@@ -48,8 +48,7 @@ def make(flavour: str, url: str, key: str, asked: Asked) -> bytes:
 
 
 def theirs(key: str, asked: list[tuple[str, Asked]]) -> list[bytes]:
-    """Returns the bundles that the SDK for TypeScript makes. Each request names its server by URL.
-    """
+    """Returns the bundles that the SDK for TypeScript makes. Each request names its server by URL."""
 
     def line(url: str, of: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> str:
         request = {name: value for name, value in options.items() if name in ('size', 'documents', 'tool')}
@@ -199,7 +198,7 @@ def test_refuses_a_range_that_is_none_and_a_record_of_somebody_else(flavour: str
     ranges: list[tuple[Any, Any]] = [(2, 1), (-1, 1), (0.5, 1), (0, float('nan')), (False, 1), (0, 2**53)]
     for start_, to in ranges:
         for asked in (('range', (start_, to), {}), ('filter', (start_, to), {'type': 'generic/1'})):
-            with pytest.raises(UsageError, match='a range is from one seq'):
+            with pytest.raises(UsageError, match='a range must go from one seq'):
                 make(flavour, URL, filled.key, asked)
     with pytest.raises(UsageError, match='a filter needs'):
         make(flavour, URL, filled.key, ('filter', (0, 1), {}))
@@ -312,7 +311,7 @@ def test_a_server_that_answers_nonsense_is_said_to_be_wrong(flavour: str, chain:
     cases: list[tuple[Any, str]] = [
         (altered('keys', []), 'a proof without a key'),
         (altered('path', []), 'a path of the wrong length'),
-        (lambda path, answer: [] if path == '/v1/entries' else answer, 'no entry is signed'),
+        (lambda path, answer: [] if path == '/v1/entries' else answer, 'of which it signed none'),
         (lambda path, answer: answer[:-1] if path == '/v1/entries' and len(answer) == to else answer, 'ended before'),
         (changed(to - 1, 'AAAA'), 'an envelope of unknown form'),
         (changed(to - 1, '!'), 'an envelope of unknown form'),

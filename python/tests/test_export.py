@@ -197,10 +197,10 @@ def test_another_file_is_refused_in_the_words_of_the_verifier_in_typescript(
     path = tmp_path / 'README.md'
     path.write_text(text)
     assert NOT_ONE in (ROOT / 'src/proof/ledger/export-ends.ts').read_text()
-    for options, either in (([], '. It is no bundle, proof or receipt either'), (['--as', 'export'], '')):
+    for options, either in (([], '. The file is no bundle, proof or receipt either'), (['--as', 'export'], '')):
         assert main([str(path), *options]) == 65
         assert capsys.readouterr().err == f'tallystick-verify: {path} is {NOT_ONE}{either}\n'
-    assert 'It is no bundle, proof or receipt either' in (ROOT / 'cli/commands/verify.ts').read_text()
+    assert 'The file is no bundle, proof or receipt either' in (ROOT / 'cli/commands/verify.ts').read_text()
     other = tmp_path / 'export'
     other.write_bytes(forge.a_little_of_everything().export())
     assert main([str(other), '--reconcile', str(path)]) == 65

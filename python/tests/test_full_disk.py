@@ -21,7 +21,7 @@ from tallystick.notarizer.lines import format_item, format_key
 from tallystick.notarizer.reserve import Reserve
 
 __all__ = ['ledger']
-FULL = 'the disk is full: free some space'
+FULL = 'free some space, because the disk is full'
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_a_lock_that_cannot_be_read_for_a_moment_is_not_another_s(tmp_path: Path
     item = make_item({'i': 0}, now=0).item
     monkeypatch.setattr(Path, 'read_bytes', refuse)
     monkeypatch.setattr(spool._lock, '_seen_at', -1e9)
-    with pytest.raises(SpoolError, match='too many files open') as raised:
+    with pytest.raises(SpoolError, match='limit of open files of this process') as raised:
         spool.begin('a' * 32, item)
     assert raised.value.retryable
     monkeypatch.undo()

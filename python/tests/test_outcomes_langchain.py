@@ -69,8 +69,7 @@ class Streaming(Fake):
 
 
 class Run:
-    """A run of an agent with one tool. `way`: whether the run uses the middleware or the callbacks.
-    """
+    """A run of an agent with one tool. `way`: whether the run uses the middleware or the callbacks."""
 
     def __init__(self, way: str, **options: Any) -> None:
         self.way = way

@@ -228,8 +228,7 @@ def test_a_key_of_a_peer_does_not_come_back(tmp_path: Path) -> None:
 
 
 def test_the_first_note_that_is_refused_names_the_code(tmp_path: Path) -> None:
-    """Stored checkpoints are verified first, then the ledger's own checkpoint, then later entries.
-    """
+    """Stored checkpoints are verified first, then the ledger's own checkpoint, then later entries."""
     chain, admin = begun('notes')
     chain.notarize(admin, {})
     lines = chain.export().splitlines()

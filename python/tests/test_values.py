@@ -293,8 +293,7 @@ def test_an_absent_member_and_a_null_one_mean_the_same(chain: Chain, tmp_path: P
 
 
 def record_of(chain: Chain, seq: int, item: int | None = None) -> dict[str, Any]:
-    """Returns a record as a server would return it directly after the entry at `seq` was written.
-    """
+    """Returns a record as a server would return it directly after the entry at `seq` was written."""
     line = chain.lines[seq]
     assert line.statement is not None
     said: dict[str, Any] = line.statement['predicate']

@@ -1,5 +1,4 @@
-"""Genuine webhooks are parsed. All other requests are refused, and the errors contain no part of them.
-"""
+"""Genuine webhooks are parsed. All other requests are refused, and the errors contain no part of them."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def of_loop(loop: object, what: str) -> Generator[None]:
     except RuntimeError as error:
         if here() is loop:
             raise
-        raise UsageError(f'{what} belongs to another event loop. What to do: use one in each loop') from error
+        raise UsageError(f'{what} belongs to another event loop. What to do: make one in each event loop') from error
 
 
 @contextmanager

@@ -153,7 +153,7 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
     if isinstance(error, httpx2.TimeoutException):
         return timed_out(asked, timeout)
     if isinstance(error, httpx2.DecodingError):
-        return unexpected(f'{asked.name} answered with something that cannot be decompressed', asked)
+        return unexpected(f'{asked.name} answered with a body that cannot be decompressed', asked)
     return ConnectionError(
         f'{asked.name}: the connection broke ({reason}){look_first(asked)}',
         retryable=asked.repeatable,

@@ -99,9 +99,9 @@ class Needs:
     def take(self, entry: EntryLine) -> None:
         """Adds an entry. Raises UsageError if the range separates a statement from the entry that registers it."""
         if entry.seq == self.start and entry.kind == 'statement-registered':
-            raise UsageError(f'entry {entry.seq} registers the statement before it: start with {entry.seq - 1}')
+            raise UsageError(f'entry {entry.seq} registers the statement at {entry.seq - 1}: start with {entry.seq - 1}')
         if entry.seq == self.to and entry.kind == 'statement':
-            raise UsageError(f'entry {entry.seq} is a statement, which the next entry registers: end with {entry.seq + 1}')
+            raise UsageError(f'entry {entry.seq} is a statement, which entry {entry.seq + 1} registers: end with {entry.seq + 1}')
         if entry.signer is not None:
             self.agents.add(_said(entry.envelope, 'actor'))
         elif entry.kind in _ABOUT_KEYS:
@@ -112,7 +112,7 @@ class Needs:
 
 def refuse_range(start: int, to: int) -> None:
     if not (_is_seq(start) and _is_seq(to) and start <= to):
-        raise UsageError('a range is from one seq to the same or a later one')
+        raise UsageError(f'a range must go from one seq to the same or a later seq, not from {start} to {to}')
 
 
 def _is_seq(value: object) -> bool:
@@ -132,7 +132,7 @@ class Filter:
 
     def __post_init__(self) -> None:
         if not self.given():
-            raise UsageError('a filter needs a type, an agent or a trace; without any use the range, which is provably complete')
+            raise UsageError('a filter needs `type`, `agent` or `trace`. For all entries use `range`, whose bundle is provably complete')
 
     def given(self) -> dict[str, str]:
         named = {'type': self.type, 'agent': self.agent, 'trace': self.trace}
@@ -230,7 +230,7 @@ class AgentKeys:
 
     def take(self, key: SigningKey) -> None:
         if len(self.signers) >= BUNDLE_SIGNING_KEYS_MAX:
-            raise wrong_server('the server answered with more keys of agents than possible')
+            raise wrong_server(f'the server answered with more than {BUNDLE_SIGNING_KEYS_MAX} keys of agents')
         self.signers[key.kid] = {'alg': key.alg, 'spki': key.spki}
         self.seqs |= {seq for seq in (key.seq, key.revoked_seq) if seq is not None and seq < self._size}
 
@@ -321,7 +321,8 @@ def shown_line(sent: Sent, request: BundleRequest) -> Sent:
         return line
     for document in line['documents']:
         if document['salt'] is None and document['erasedBy'] is None:
-            raise UsageError(f'the API key may not read {document["subject"]}: make the bundle without documents')
+            what_to_do = 'use a key with the scope records:read, or make the bundle without documents'
+            raise UsageError(f'the API key may not read {document["subject"]}: {what_to_do}')
     return line
 
 
@@ -344,8 +345,7 @@ def _without_content(document: Sent) -> Sent:
 
 
 def _document_of(record: LedgerRecord) -> Sent:
-    """Returns the document of one record of a batch, in the same form as in the line of a whole batch.
-    """
+    """Returns the document of one record of a batch, in the same form as in the line of a whole batch."""
     document: Sent = {
         'subject': record.id,
         'digest': record.digest,
@@ -370,5 +370,5 @@ def _said(envelope: str, name: str) -> str:
     """
     value = read_envelope(envelope).predicate.get(name)
     if not isinstance(value, str):
-        raise wrong_server(f'the server answered with an envelope without {name}')
+        raise wrong_server(f'the server answered with an envelope whose predicate has no {name}')
     return value

@@ -79,7 +79,7 @@ def _plain(value: object, depth: int) -> Any:
         return {_name(name): _member(name, member, depth - 1) for name, member in value.items()}
     if isinstance(value, list | tuple):
         return [_member(at, member, depth - 1) for at, member in enumerate(value)]
-    raise _LossyError(f'is of {type(value).__name__}, which JSON does not have')
+    raise _LossyError(f'has the type {type(value).__name__}, which JSON does not have')
 
 
 def _member(name: object, value: object, depth: int) -> Any:

@@ -55,8 +55,7 @@ def parse_entry(line: bytes, seq: int, asked: Asked) -> SentEntry:
 
 
 class WholeExport:
-    """Checks that an export is complete: its last line must be the end line (docs/formats/export.md).
-    """
+    """Checks that an export is complete: its last line must be the end line (docs/formats/export.md)."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked

@@ -27,5 +27,5 @@ def page_of(model: type[M], answer: dict[str, Any], operation: Operation) -> Pag
     asked = Asked(f'{operation.method} {operation.path}', None, True)
     data, cursor = answer.get('data'), answer.get('nextCursor')
     if not isinstance(data, list) or not (cursor is None or isinstance(cursor, str)):
-        raise wrong_server(f'{asked.name} answered with a list without pages')
+        raise wrong_server(f'{asked.name} answered without a list in `data`, or with an invalid `nextCursor`')
     return Page([parse_model(model, item, asked) for item in data], cursor)

@@ -100,7 +100,7 @@ def _headers(call: Call, accept: str, key: str | None, has_body: bool) -> dict[s
     version = call.said.get('if_version')
     if version is not None:
         if type(version) is not int or version < 1:
-            raise UsageError('if_version must be the `version` of a record')
+            raise UsageError('if_version must be the `version` of a record, an integer from 1')
         headers['if-match'] = f'"{version}"'
     if call.known_version is not None:
         headers['if-none-match'] = f'"{call.known_version}"'
@@ -115,7 +115,7 @@ def _headers(call: Call, accept: str, key: str | None, has_body: bool) -> dict[s
 def _known_size(size: int) -> int:
     if type(size) is int and size >= 0:
         return size
-    raise UsageError('if_known_size must be a number of entries')
+    raise UsageError('if_known_size must be a number of entries, an integer from 0')
 
 
 def make_idempotency_key() -> str:
@@ -137,7 +137,7 @@ def require_key(api_key: object) -> str:
         return key
     raise UsageError(
         'the API key has a space, a control character or a non-ASCII letter after its first '
-        f'{visible.end() if visible else 0} characters: is it one complete key?'
+        f'{visible.end() if visible else 0} characters: give one complete key'
     )
 
 

@@ -18,7 +18,7 @@ _LASTING_5XX: Final = frozenset({501, 505, 510, 511})
 
 _CHECK_ADDRESS: Final = 'check that the address is that of a Tallystick server'
 _LIMIT_OF_HEADERS: Final = 'raise the limit of the proxy for addresses and headers'
-_FIREWALL: Final = f'a firewall or a login page in front of the server may have refused it; otherwise {_CHECK_ADDRESS}'
+_FIREWALL: Final = f'a firewall or a login page in front of the server may have refused the request; otherwise {_CHECK_ADDRESS}'
 _ADVICE: Final = {
     401: _FIREWALL,
     403: _FIREWALL,

@@ -315,7 +315,7 @@ def _make_client() -> HttpClient:
     try:
         return HttpClient(trust_env=False, verify=_authorities())
     except (OSError, ValueError) as error:
-        raise UsageError(f"the system's certificate authorities cannot be read ({error}): give `http_client`") from error
+        raise UsageError(f"the system's certificate authorities cannot be read ({error}): give an `http_client` with its own") from error
 
 
 @functools.cache

@@ -1,5 +1,4 @@
-"""Records what agents do: an action before each deed, an outcome after it, and approvals between them.
-"""
+"""Records what agents do: an action before each deed, an outcome after it, and approvals between them."""
 
 import asyncio
 import inspect
@@ -374,7 +373,7 @@ def require_no_loop(name: str) -> None:
     """Raises UsageError in a thread that runs an event loop."""
     if runs_a_loop():
         raise UsageError(
-            f'{name} was not called, because it fails closed and would block the event loop until the ledger has its record. '
+            f'{name} was not called. It fails closed, so it would block the event loop until the ledger has its record. '
             'What to do: make it a coroutine function, use `arun`, or call it in a thread (`asyncio.to_thread`)'
         )
 

@@ -33,8 +33,7 @@ def current(action: Action) -> Generator[None]:
 
 @contextmanager
 def within(action: Action) -> Generator[None]:
-    """Like `current`. An exception inside the `with` block also ends the action, and passes through.
-    """
+    """Like `current`. An exception inside the `with` block also ends the action, and passes through."""
     with current(action):
         try:
             yield
@@ -110,8 +109,7 @@ def _is_generator(found: Any) -> bool:
 
 
 def _named_like(made: Any, found: Any) -> Any:
-    """Gives a new coroutine or generator the name of the replaced one, for warnings and stack traces.
-    """
+    """Gives a new coroutine or generator the name of the replaced one, for warnings and stack traces."""
     made.__name__ = getattr(found, '__name__', made.__name__)
     made.__qualname__ = getattr(found, '__qualname__', made.__qualname__)
     return made

@@ -199,8 +199,7 @@ def _telling(action: Action, *, is_tool: bool = False) -> Generator[None]:
 
 
 def _deny(action: Action, *, result: Any = MISSING, error: BaseException | None = None) -> None:
-    """Ends an action as `denied`. Another middleware answered or raised, and the tool was not called.
-    """
+    """Ends an action as `denied`. Another middleware answered or raised, and the tool was not called."""
     action.decide('deny', by='unknown')
     action.end(status='denied', result=result, error=error)
 

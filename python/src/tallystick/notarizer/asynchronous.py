@@ -83,7 +83,7 @@ class AsyncNotarizer:
         while not self._core.is_flushed(waiting, blocks):
             left = until - time.monotonic()
             if left <= 0:
-                raise self._core.reports.not_recorded(f'after {timeout} s')
+                raise self._core.reports.not_recorded(f'the timeout of {timeout} s is over')
             await self._change(left)
 
     async def close(self, timeout: float = WAIT_S_DEFAULT) -> None:

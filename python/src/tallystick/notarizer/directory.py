@@ -66,11 +66,11 @@ def open_spool(
     UsageError for invalid options. Programs of asyncio call it by `asyncio.to_thread`.
     """
     if bytes_max < LINE_BYTES_MAX:
-        raise UsageError(f'bytes_max must be at least {LINE_BYTES_MAX}')
+        raise UsageError(f'bytes_max must be at least {LINE_BYTES_MAX} (bytes)')
     if refused_bytes_max < 1:
         raise UsageError('refused_bytes_max must be at least 1')
     if lock_stale_s < LOCK_STALE_S_MIN:
-        raise UsageError(f'lock_stale_s must be at least {LOCK_STALE_S_MIN}')
+        raise UsageError(f'lock_stale_s must be at least {LOCK_STALE_S_MIN} (seconds)')
     path = Path(directory)
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -138,7 +138,7 @@ class DirectorySpool:
     def recover(self) -> Found:
         found = self._found
         if found is None:
-            raise UsageError('a spool can only be used by one notarizer')
+            raise UsageError('a spool can only be used by one notarizer. What to do: open another spool for the second one')
         self._found = None
         return found
 

@@ -18,8 +18,7 @@ class Ask(NamedTuple):
     """Not None: the request is not signed, and results in bytes. None: results in JSON, and is signed if the agent signs."""
 
     def call(self, timeout: float | None) -> Call:
-        """Returns the call. `timeout`: seconds for the attempt, or None for the client's timeout.
-        """
+        """Returns the call. `timeout`: seconds for the attempt, or None for the client's timeout."""
         options: StepOptions = {'max_retries': 0}
         if timeout is not None:
             options['timeout'] = timeout

@@ -23,17 +23,17 @@ class NotRecordedError(TallystickError):
 
 
 _ADVICE = {
-    errno.ENOSPC: 'the disk is full: free some space',
-    errno.EDQUOT: 'the disk quota is used up: free some space',
-    errno.EROFS: 'the disk is read-only',
-    errno.EACCES: 'it must belong to the user of this process',
-    errno.EPERM: 'it must belong to the user of this process',
-    errno.EIO: 'the disk has errors: check or replace it',
-    errno.EEXIST: 'something else has its name: remove that, or use another directory',
-    errno.ENOTDIR: 'its path contains something that is not a directory: use another directory',
-    errno.EMFILE: 'this process has too many files open: raise its limit (ulimit -n)',
-    errno.ENFILE: 'this machine has too many files open: raise its limit (fs.file-max)',
-    errno.ELOOP: 'a spool cannot use a symbolic link: remove it',
+    errno.ENOSPC: 'free some space, because the disk is full',
+    errno.EDQUOT: 'free some space, because the disk quota is used up',
+    errno.EROFS: 'use a directory on a disk that is not read-only',
+    errno.EACCES: 'give it to the user of this process (chown)',
+    errno.EPERM: 'give it to the user of this process (chown)',
+    errno.EIO: 'check or replace the disk, because it has errors',
+    errno.EEXIST: 'remove what has this name, or use another directory',
+    errno.ENOTDIR: 'use another directory: a part of this path is not a directory',
+    errno.EMFILE: 'raise the limit of open files of this process (ulimit -n)',
+    errno.ENFILE: 'raise the limit of open files of this machine (fs.file-max)',
+    errno.ELOOP: 'remove the symbolic link, because a spool cannot use it',
 }
 
 

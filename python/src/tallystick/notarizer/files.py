@@ -74,8 +74,7 @@ def make_file(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Replaces a file atomically. After the directory is synced, this holds even across a power cut.
-    """
+    """Replaces a file atomically. After the directory is synced, this holds even across a power cut."""
     made = path.with_name(f'{path.name}.tmp')
     made.unlink(missing_ok=True)
     make_file(made, content)

@@ -111,7 +111,7 @@ def make_item(
         parts += _others(others)
     text = b''.join((*parts, b'}'))
     if len(text) > ITEM_BYTES_MAX:
-        raise UsageError('the type, agent, parent or time is too long')
+        raise UsageError(f'the record has more than {ITEM_BYTES_MAX} bytes: its type, agent, parent or time is too long')
     if tag is not None:
         to_json(tag, 'the tag')
     return MeasuredItem(Item(text, tag, handle, parent_handle), type, parent if parent is not None else parent_handle)
@@ -119,7 +119,7 @@ def make_item(
 
 def _others(given: OtherMembers) -> list[bytes]:
     if not given.keys() <= OTHER_MEMBERS.keys():
-        raise TypeError(f'a record has no {", ".join(given.keys() - OTHER_MEMBERS.keys())}')
+        raise TypeError(f'a record has no member {", ".join(given.keys() - OTHER_MEMBERS.keys())}')
     return [b',"%b":%b' % (name.encode(), to_json(value, f'/{name}')) for name, value in other_members(given).items()]
 
 

@@ -94,7 +94,7 @@ class SpoolLock:
             self._seen_at = time.monotonic()
             return
         self._lost = True
-        raise SpoolError(f'another process has taken over the spool {self._directory}, because this one was suspended')
+        raise SpoolError(f'another process has taken over the spool {self._directory}, because this process was suspended')
 
     def release(self) -> None:
         if self._pid != os.getpid():

@@ -52,8 +52,7 @@ class Reserve:
             self._wanted = max(self._wanted, wanted)
 
     def restore(self, size: int = 0) -> bool:
-        """Grows the reserve as far as the disk has room. Returns whether the reserve has `size` bytes.
-        """
+        """Grows the reserve as far as the disk has room. Returns whether the reserve has `size` bytes."""
         with self._mutex:
             wanted = self._wanted = max(self._wanted, size)
             while wanted >= RESERVE_STEP_BYTES:

@@ -88,7 +88,7 @@ class Notarizer:
             while not self._core.spool.has_room and not self._core.is_stopped:
                 left = None if until is None else until - time.monotonic()
                 if left is not None and left <= 0:
-                    raise self._core.reports.not_recorded(f'no room after {timeout} s')
+                    raise self._core.reports.not_recorded(f'there is no room after {timeout} s')
                 self._condition.wait(left)
 
     def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
@@ -105,7 +105,7 @@ class Notarizer:
             while not self._core.is_flushed(waiting, blocks):
                 left = until - time.monotonic()
                 if left <= 0:
-                    raise self._core.reports.not_recorded(f'after {timeout} s')
+                    raise self._core.reports.not_recorded(f'the timeout of {timeout} s is over')
                 self._condition.wait(left)
 
     def hurry(self) -> None:

@@ -110,8 +110,7 @@ class AgentSigner:
         return {**unsigned.body, 'envelope': to_base64(seal(self._key, protected, payload))}
 
     def forget(self, client: object) -> None:
-        """Forgets the stored ledger and agent of a client. Called when the server no longer uses them.
-        """
+        """Forgets the stored ledger and agent of a client. Called when the server no longer uses them."""
         self._identities.pop(client, None)
 
     def _unsigned(self, client: object, operation: Operation, call: Call) -> Any:
@@ -149,7 +148,7 @@ class AgentSigner:
             try:
                 known = _Identity(ledger['id'], ledger['issuer'], ledger['key']['agent'], ledger['key']['id'])
             except (KeyError, TypeError):
-                raise _wrong_server('the server names no ledger and agent') from None
+                raise _wrong_server('the server answered without a ledger or an agent') from None
             self._identities[client] = known
         return known
 

@@ -46,7 +46,7 @@ def time_of(text: str) -> str:
     try:
         return rfc3339(datetime.fromisoformat(text))
     except ValueError:
-        raise UsageError(f'{text} is not a time') from None
+        raise UsageError(f'{text!r} is not a time such as 2026-11-20T12:00:00Z') from None
 
 
 def time_at(ms: int) -> str:

@@ -104,7 +104,7 @@ def _signed_members(body: Json, salt: bytes, ids: Sequence[str] = ()) -> dict[st
 
 def _parent_at(ids: Sequence[str], index: int) -> str:
     if not 0 <= index < len(ids):
-        raise UsageError(f'the batch has no record {index}')
+        raise UsageError(f'the parent {index} is not the index of a record of the batch')
     return ids[index]
 
 

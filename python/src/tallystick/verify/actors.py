@@ -112,11 +112,13 @@ class Actors:
         """Checks an entry that is signed with a registered key of an agent."""
         key = self.signing[entry.kid]
         if statement.predicate['actor'] != key.agent:
-            raise Refused('key_of_another_agent', f'the key {entry.kid.hex()} is of {key.agent}')
+            raise Refused(
+                'key_of_another_agent', f'the key {entry.kid.hex()} belongs to {key.agent}, not to {statement.predicate["actor"]}'
+            )
         if key.revoked:
-            raise Refused('key_not_valid', f'the key {entry.kid.hex()} was revoked before')
+            raise Refused('key_not_valid', f'the key {entry.kid.hex()} was already revoked')
         if entry.kind not in SIGNED_BY_AGENTS:
-            raise Refused('actor_not_entitled', f'agents do not sign {entry.kind}')
+            raise Refused('actor_not_entitled', f'agents cannot sign {entry.kind}')
 
     def check_signed_by(self, entry: Entry, current_kid: bytes, statement: Statement) -> bool:
         """Returns whether an agent signed the entry, and not the server. Raises Refused if the line's
@@ -127,9 +129,10 @@ class Actors:
             self.check_signer(entry, statement)
         self._check_required(entry, statement)
         if not by_agent and entry.kid != current_kid:
-            raise Refused('key_not_current', f'{entry.kid.hex()} is not the key at this position')
+            raise Refused('key_not_current', f'signed by {entry.kid.hex()}, but the current key is {current_kid.hex()}')
         if by_agent != (entry.signer is not None):
-            raise Refused('line_contradicts_envelope', 'a line has a signer if and only if the agent signed')
+            found = 'an agent signed, but the line has no signer' if by_agent else 'the line has a signer, but the server signed'
+            raise Refused('line_contradicts_envelope', found)
         return by_agent
 
     def check_actor(self, entry: Entry, statement: Statement) -> None:
@@ -139,10 +142,10 @@ class Actors:
         scope = SCOPES.get(entry.kind)
         if actor == SYSTEM:
             if scope is not None and entry.kind not in ALSO_SYSTEM:
-                raise Refused('actor_not_entitled', f'{entry.kind} is not the system’s')
+                raise Refused('actor_not_entitled', f'system cannot make {entry.kind}')
             return
         if scope is None:
-            raise Refused('actor_not_entitled', f'{entry.kind} is the system’s')
+            raise Refused('actor_not_entitled', f'only system can make {entry.kind}')
         acts_for = {predicate['onBehalfOf']} if 'onBehalfOf' in predicate else set()
         if entry.batch is not None:
             acts_for |= entry.batch.agents
@@ -153,7 +156,7 @@ class Actors:
         key = self._api_key(predicate['key'], actor, entry.ms)
         self._check_scope(statement, key, scope)
         if acts_for and 'agents:act' not in key.scopes:
-            raise Refused('actor_not_entitled', 'onBehalfOf needs agents:act')
+            raise Refused('actor_not_entitled', f'{predicate["key"]} has no scope agents:act, which onBehalfOf needs')
 
     def check_agent(self, name: str, ms: int) -> None:
         """Checks that an agent is registered and not disabled. Checks nothing in a chain without
@@ -163,19 +166,19 @@ class Actors:
             return
         agent = self.agents.get(name)
         if agent is None:
-            raise Refused('agent_not_registered', f'{name} is not registered')
+            raise Refused('agent_not_registered', f'{name} was not registered')
         if agent.disabled_ms is not None and ms > agent.disabled_ms + KEY_LINGER_MS_MAX:
-            raise Refused('agent_disabled', f'{name} was disabled before')
+            raise Refused('agent_disabled', f'{name} was already disabled')
 
     def _api_key(self, name: str, actor: str, ms: int) -> ApiKey:
         key = self.api_keys.get(name)
         if key is None:
-            raise Refused('key_not_created', f'{name} was not created')
+            raise Refused('key_not_created', f'{name}, used by {actor}, was not created')
         if key.agent != actor:
-            raise Refused('key_of_another_agent', f'{name} is of {key.agent}')
+            raise Refused('key_of_another_agent', f'{name} belongs to {key.agent}, not to {actor}')
         ends = [end for end in (key.revoked_ms, key.expires_ms) if end is not None]
         if ends and ms > min(ends) + KEY_LINGER_MS_MAX:
-            raise Refused('key_not_valid', f'{name} was revoked or had expired')
+            raise Refused('key_not_valid', f'{name} was already revoked, or had expired')
         return key
 
     def _check_scope(self, statement: Statement, key: ApiKey, scope: str) -> None:
@@ -183,7 +186,7 @@ class Actors:
         if statement.kind in ABOUT_AGENT_KEYS and predicate['agent'] == predicate['actor']:
             scope = WRITE if statement.kind == 'agent-key-revoked' or 'endorsement' in predicate else scope
         if scope not in key.scopes:
-            raise Refused('actor_not_entitled', f'{statement.kind} needs {scope}')
+            raise Refused('actor_not_entitled', f'{predicate["key"]} has no scope {scope}, which {statement.kind} needs')
 
     def _check_required(self, entry: Entry, statement: Statement) -> None:
         """Checks that agents with `required` signed entries in their name."""
@@ -193,69 +196,72 @@ class Actors:
         if not by_server:
             self.check_signer(entry, statement)
         if actor is not None and actor.required and by_server and entry.kind not in ABOUT_AGENT_KEYS:
-            raise Refused('agent_signature_missing', f'{predicate["actor"]} signs its entries itself')
+            raise Refused('agent_signature_missing', f'{predicate["actor"]} must sign its own entries, and has not signed this one')
         if by_server and predicate['actor'] in self.pinned and entry.kind in SIGNED_BY_AGENTS:
-            raise Refused('agent_signature_missing', f'{predicate["actor"]} has a key that is known, and did not sign it')
+            raise Refused(
+                'agent_signature_missing', f'a key of {predicate["actor"]} was given, but {predicate["actor"]} has not signed this entry'
+            )
         named = [predicate['onBehalfOf']] if 'onBehalfOf' in predicate else []
         for name in (*named, *(entry.batch.agents if entry.batch is not None else ())):
             agent = self.agents.get(name)
             # The actor itself needs no check here, because the actor's own signature is checked
             # above.
             if agent is not None and agent.required and name != predicate['actor']:
-                raise Refused('agent_signature_missing', f'{name} signs its entries itself')
+                raise Refused(
+                    'agent_signature_missing', f'{name} must sign its own entries, so {predicate["actor"]} cannot act on its behalf'
+                )
 
     def register(self, statement: Statement) -> None:
         name = statement.predicate['agent']
         if name in self.agents:
-            raise Refused('duplicate_subject', f'{name} is registered')
+            raise Refused('duplicate_subject', f'{name} is registered twice')
         self.agents[name] = Agent(statement.digest)
 
     def disable(self, statement: Statement) -> None:
         agent = self._as_registered(statement)
         if agent.disabled_ms is not None:
-            raise Refused('duplicate_subject', f'{statement.predicate["agent"]} is disabled')
+            raise Refused('duplicate_subject', f'{statement.predicate["agent"]} is disabled twice')
         agent.disabled_ms = statement.ms
 
     def _as_registered(self, statement: Statement) -> Agent:
         name = statement.predicate['agent']
         agent = self.agents.get(name)
         if agent is None or agent.digest != statement.digest:
-            raise Refused('subject_unknown', f'{name} is not registered as it is named')
+            raise Refused('subject_unknown', f'{name} was not registered with this digest')
         return agent
 
     def create_key(self, statement: Statement) -> None:
         name = statement.subjects[0].name
         if name in self.api_keys:
-            raise Refused('duplicate_subject', f'{name} is there')
+            raise Refused('duplicate_subject', f'{name} is created twice')
         self.check_agent(statement.predicate['agent'], statement.ms)
         by = self.api_keys.get(statement.predicate.get('key', ''))
         if by is not None and not by.scopes.issuperset(statement.predicate['scopes']):
-            raise Refused('actor_not_entitled', 'a key grants only scopes that it has')
+            raise Refused('actor_not_entitled', f'{statement.predicate["key"]} cannot grant scopes that it does not have')
         self.api_keys[name] = ApiKey(statement)
 
     def revoke_key(self, statement: Statement) -> None:
         name = statement.subjects[0].name
         key = self.api_keys.get(name)
         if key is None or key.digest != statement.digest:
-            raise Refused('subject_unknown', f'{name} was not created as it is named')
+            raise Refused('subject_unknown', f'{name} was not created with this digest')
         if key.revoked_ms is not None:
-            raise Refused('duplicate_subject', f'{name} is revoked')
+            raise Refused('duplicate_subject', f'{name} is revoked twice')
         key.revoked_ms = statement.ms
 
     def register_signing_key(self, statement: Statement, known: set[bytes]) -> None:
-        """Registers the key of a statement. `known`: kids of all keys that have signed for the ledger.
-        """
+        """Registers the key of a statement. `known`: kids of all keys that have signed for the ledger."""
         predicate = statement.predicate
         agent = self._as_registered(statement)
         key = parse_key(predicate['newKey']['alg'], f.from_base64(predicate['newKey']['spki'], 'a key'))
         if key.kid in self.signing or key.kid in known:
-            raise Refused('duplicate_subject', f'the key {key.kid.hex()} was there before')
+            raise Refused('duplicate_subject', f'the key {key.kid.hex()} was already a key of an agent or of the ledger')
         text = possession_text(statement)
         if not is_signed(key, f.from_base64(predicate['proof'], 'a proof'), text):
-            raise Refused('agent_key_refused', 'the proof of possession does not verify')
+            raise Refused('agent_key_refused', f'possession of the key {key.kid.hex()} was not proven')
         self._check_endorsement(predicate, text, agent)
         if agent.current_keys >= AGENT_KEYS_MAX:
-            raise Refused('agent_key_refused', f'{AGENT_KEYS_MAX} keys are current')
+            raise Refused('agent_key_refused', f'{predicate["agent"]} already has {AGENT_KEYS_MAX} current keys')
         self._check_pinned(predicate, key.kid)
         self.signing[key.kid] = SigningKey(predicate['agent'], key)
         agent.keys += 1
@@ -268,34 +274,35 @@ class Actors:
             return
         endorsement = predicate.get('endorsement')
         if kid not in pinned and (endorsement is None or bytes.fromhex(endorsement['kid']) not in self.trusted):
-            raise Refused('agent_key_refused', f'the key {kid.hex()} is not one that is known, nor endorsed by one')
+            found = f'the key {kid.hex()} of {predicate["agent"]} is neither one of the given keys nor endorsed by one'
+            raise Refused('agent_key_refused', found)
         self.trusted.add(kid)
 
     def check_all_pinned(self) -> None:
         for agent, kids in self.pinned.items():
             if not kids & self.trusted:
-                raise Refused('trusted_key_absent', f'{agent} has none of the keys that were given')
+                raise Refused('trusted_key_absent', f'{agent} has none of the keys given for it')
 
     def _check_endorsement(self, predicate: dict[str, Any], text: bytes, agent: Agent) -> None:
         endorsement = predicate.get('endorsement')
         if endorsement is None:
             if agent.keys:
-                raise Refused('agent_key_refused', 'a further key of an agent is endorsed by one that it has')
+                raise Refused('agent_key_refused', f'no current key of {predicate["agent"]} endorses the new one')
             return
         by = self.signing.get(bytes.fromhex(endorsement['kid']))
         if by is None or by.revoked or by.agent != predicate['agent']:
-            raise Refused('agent_key_refused', 'it is endorsed by a key that is not current')
+            raise Refused('agent_key_refused', f'the endorsing key {endorsement["kid"]} is not a current key of {predicate["agent"]}')
         if not is_signed(by.key, f.from_base64(endorsement['signature'], 'a signature'), text):
-            raise Refused('agent_key_refused', 'the endorsement does not verify')
+            raise Refused('agent_key_refused', f'the endorsement is not a signature of the key {endorsement["kid"]}')
 
     def revoke_signing_key(self, statement: Statement) -> None:
         predicate = statement.predicate
         agent = self._as_registered(statement)
         key = self.signing.get(bytes.fromhex(predicate['kid']))
         if key is None or key.agent != predicate['agent']:
-            raise Refused('subject_unknown', f'the key {predicate["kid"]} is none of {predicate["agent"]}')
+            raise Refused('subject_unknown', f'{predicate["agent"]} has no key {predicate["kid"]}')
         if key.revoked:
-            raise Refused('duplicate_subject', f'the key {predicate["kid"]} is revoked')
+            raise Refused('duplicate_subject', f'the key {predicate["kid"]} is revoked twice')
         key.revoked = True
         agent.current_keys -= 1
 

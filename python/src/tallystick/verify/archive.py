@@ -66,7 +66,7 @@ class Keys:
                 raise ValueError
             self._pieces = {_place(start): _secrets(f.from_base64(packed, 'secrets')) for start, packed in value['pieces']}
         except (Refused, ValueError, KeyError, TypeError, AttributeError, struct.error):
-            raise Unreadable('the file of --archive-key is no key file of an archive') from None
+            raise Unreadable('the file of --archive-key is not a key file of an archive') from None
 
     def find(self, piece: int, place: int) -> bytes | None:
         for depth, first, secret in self._pieces.get(piece, []):
@@ -108,11 +108,11 @@ class Archive:
         """Reason why the lines end before the last entry."""
         checkpoint = self._read('checkpoint', ARCHIVE_OBJECT_BYTES_MAX)
         if isinstance(checkpoint, _Missing):
-            raise Unreadable(f'{directory} holds no archive of a ledger')
+            raise Unreadable(f'{directory} has no archive of a ledger')
         note = _note_of(checkpoint)
         self.size = parse_checkpoint(note).size
         if self.size == 0:
-            raise refused('checkpoint is of no entry')
+            raise refused('checkpoint covers no entry')
         self._seals = self._read_seals()
         self.ledger: str = self._seals[-1].ledger['id']
         self.notes = [*(seal.checkpoint for seal in self._seals), note]
@@ -147,7 +147,7 @@ class Archive:
         if entry.kind != 'type-registered' or entry.statement is None:
             return
         if self._definitions.pop(entry.seq, None) != entry.statement.subjects[0].digest:
-            raise refused(f'the definition of a type is another one than entry {entry.seq} signs')
+            raise refused(f'the definition of {entry.statement.subjects[0].name} differs from the one that entry {entry.seq} signs')
 
     def end(self, erasures: list[Erasure]) -> None:
         """Called after the last verified entry. Raises Refused if the hashes in tiles, or the erasures
@@ -158,28 +158,28 @@ class Archive:
         for seal in self._seals:
             for name in tiles_between(seal.start, seal.size, 'hashes'):
                 if seal.objects[name].sha256 != self._tiles.found.get(name):
-                    raise refused(f'{name} holds other hashes than those of the entries')
+                    raise refused(f'{name} has hashes that do not match the entries')
             own = signed[at : at + len(seal.erasures)]
             if own != seal.erasures or any(not seal.start <= seq < seal.size for _, _, seq in own):
-                raise refused(f'seals/{seal.size} names other erasures than its entries')
+                raise refused(f'seals/{seal.size} names erasures that do not match its entries')
             at += len(own)
         if at != len(signed):
-            raise refused('the seals lack erasures of their entries')
+            raise refused('the seals do not name all erasures of their entries')
 
     def _read(self, name: str, bytes_max: int) -> bytes | _Missing | _TooLong:
         """Reads a regular file. Raises Unavailable for anything else, and for symbolic links below the directory."""
         path = self._directory / name
         try:
             if path.resolve(strict=True) != path:
-                raise Unavailable(f'{name}: it is a link, or lies behind one')
+                raise Unavailable(f'{name} is a symbolic link, or its path has one: an archive must have plain files')
             with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_NOFOLLOW', 0)), 'rb') as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise Unavailable(f'{name}: it is no file')
+                    raise Unavailable(f'{name} is not a file')
                 data = file.read(bytes_max + 1)
         except (FileNotFoundError, NotADirectoryError):
             return _Missing()
         except (IsADirectoryError, RuntimeError):
-            raise Unavailable(f'{name}: it is no file') from None
+            raise Unavailable(f'{name} is not a file') from None
         return data if len(data) <= bytes_max else _TooLong()
 
     def _read_seals(self) -> list[Seal]:
@@ -190,13 +190,13 @@ class Archive:
             if isinstance(data, _Missing):
                 raise refused(f'seals/{at} is missing')
             if isinstance(data, _TooLong):
-                raise refused(f'seals/{at}, or all seals together, are too long')
+                raise refused(f'seals/{at} has more than {ARCHIVE_SEAL_BYTES_MAX} bytes, or all seals more than {ARCHIVE_SEALS_BYTES_MAX}')
             left -= len(data)
             if seals and digest_of(data) != seals[-1].previous:
-                raise refused(f'seals/{at} is another one than the next one names')
+                raise refused(f'seals/{at} is not the seal that seals/{seals[-1].size} names')
             seal = parse_seal(data, at)
             if seals and seal.ledger['id'] != seals[-1].ledger['id']:
-                raise refused(f'seals/{at} is of another ledger than the next one')
+                raise refused(f'seals/{at} belongs to another ledger than seals/{seals[-1].size}')
             seals.append(seal)
             at = seal.start
         return seals[::-1]
@@ -221,7 +221,8 @@ class Archive:
         try:
             return work()
         except Refused as found:
-            self._faults.append(f'{name} {found.reason}')
+            fault = found.reason if found.code == 'archive_object' else f'does not have the right format: {found.reason}'
+            self._faults.append(f'{name} {fault}')
             return None
 
     def _export(self, seal: Seal, file: IO[bytes], index: int) -> None:
@@ -254,7 +255,10 @@ class Archive:
             return None
         found = self._judge(piece.lines, partial(self._lines, piece, data, documents, envelopes))
         if found is not None and self._unexplained:
-            raise Unavailable(f'{self._unexplained[0]} cannot be opened, and no archived entry erases it')
+            raise Unavailable(
+                f'the document of {self._unexplained[0]} cannot be opened, and no archived entry erases it. It may have been '
+                'erased after the newest seal: verify again after the next seal, or without --archive-key'
+            )
         return found
 
     def _lines(self, piece: Piece, data: bytes, documents: bytes, envelopes: list[bytes]) -> list[bytes]:
@@ -290,7 +294,7 @@ class Archive:
         """
         before, data = self._last_bundle
         if before == tile and not bundle.startswith(data):
-            raise refused('holds other entries than the bundle before it')
+            raise refused('has other entries than the earlier bundle of the same tile')
         self._last_bundle = (tile, bundle)
         return split_bundle(bundle, width)
 
@@ -323,14 +327,14 @@ class Archive:
                 raise InvalidTag
             opened = AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], None)
         except InvalidTag:
-            self._unexplained.append(f'{subject} of the entry {seq}')
+            self._unexplained.append(f'{subject} at entry {seq}')
             return f'"salt":null,"document":null,"erasedBy":{self.size}}}'
         return f'"erasedBy":null,{plain_text(opened)[1:]}'
 
 
 def _note_of(data: bytes | _TooLong) -> str:
     if isinstance(data, _TooLong):
-        raise refused('checkpoint is too long')
+        raise refused(f'checkpoint has more than {ARCHIVE_OBJECT_BYTES_MAX} bytes')
     try:
         return data.decode()
     except UnicodeDecodeError:

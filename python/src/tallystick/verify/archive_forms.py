@@ -77,23 +77,23 @@ def parse_seal(data: bytes, size: int) -> Seal:
     except Refused:
         value = None
     if not _is_seal(value):
-        raise refused(f'{name} is no seal')
+        raise refused(f'{name} is not a seal')
     seal = _seal_of(value)
     if seal.size != size or seal.start >= size:
         raise refused(f'{name} is the seal of other entries')
     if (seal.previous is None) != (seal.start == 0):
-        raise refused(f'{name} does not say what is before it')
+        raise refused(f'{name}: previous must be null in the first seal, and only there')
     at = seal.start
     for piece in seal.pieces:
         if piece.start != at or not at < piece.end <= min(size, at + ARCHIVE_PIECE_ENTRIES_MAX):
-            raise refused(f'{name} has a piece out of its place')
+            raise refused(f'{name} has a piece in the wrong position, or of the wrong length, where one from entry {at} belongs')
         at = piece.end
     if at != size:
-        raise refused(f'{name} lacks a piece')
+        raise refused(f'{name} lacks the piece from entry {at}')
     if len(seal.objects) != len(value['objects']) or not _names_its_objects(seal):
-        raise refused(f'{name} does not name the objects of its entries, each once and by its digest')
+        raise refused(f'{name} must name each object of its entries once, by its digest, and no other object')
     if parse_checkpoint(seal.checkpoint).size != size:
-        raise refused(f'{name} holds the checkpoint of another size')
+        raise refused(f'{name} has the checkpoint of another size')
     return seal
 
 
@@ -225,7 +225,7 @@ def split_bundle(bundle: bytes, width: int) -> list[bytes]:
         entries.append(bundle[at + 2 : end])
         at = end
     if at != len(bundle) or len(entries) != width:
-        raise refused(f'does not hold {width} entries, and nothing else')
+        raise refused(f'does not contain exactly {width} entries')
     return entries
 
 
@@ -242,7 +242,7 @@ def split_documents(data: bytes, count: int) -> list[bytes]:
         sealed.append(data[at + 4 : at + 4 + length])
         at += 4 + length
     if at != len(data) or len(sealed) != count:
-        raise refused(f'does not hold {count} documents, and nothing else')
+        raise refused(f'does not contain exactly {count} documents')
     return sealed
 
 
@@ -253,12 +253,12 @@ def plain_text(data: bytes) -> str:
     """
     value = parse(data, LINE_DEPTH_MAX - 2).value
     if not isinstance(value, dict) or not {'salt', 'document'} <= value.keys() <= {'salt', 'document', 'references'}:
-        raise refused('holds a document of other members')
+        raise refused('has a document with missing or unknown members')
     if not isinstance(value['salt'], str) or ('references' in value and not is_references(value['references'])):
-        raise refused('holds a document of another form')
+        raise refused('has a document whose salt or references do not have the required form')
     text = data.decode()
     if not text.startswith('{') or not text.endswith('}'):
-        raise refused('holds a document with space around it')
+        raise refused('has white space around a document')
     return text
 
 
@@ -266,14 +266,14 @@ def read_lines(data: bytes, piece: Piece) -> list[dict[str, Any]]:
     """Returns the lines of a piece, one for each entry. Raises Refused for any other lines."""
     *found, rest = _gunzip(data).split(b'\n')
     if rest:
-        raise refused('ends within a line')
+        raise refused('ends in the middle of a line')
     lines: list[dict[str, Any]] = []
     for seq, line in enumerate(found, piece.start):
         lines.append(_line(line))
         if lines[-1]['seq'] != seq or seq >= piece.end:
-            raise refused('holds lines of other entries')
+            raise refused(f'has another line in the position of entry {seq}, or more lines than entries')
     if len(lines) != piece.end - piece.start:
-        raise refused('lacks lines')
+        raise refused(f'has {len(lines)} lines for {piece.end - piece.start} entries')
     return lines
 
 
@@ -283,9 +283,9 @@ def _gunzip(data: bytes) -> bytes:
     try:
         text = inflater.decompress(data, ARCHIVE_LINES_BYTES_MAX + 1)
     except zlib.error:
-        raise refused('is not one whole member of gzip') from None
+        raise refused('is not exactly one complete gzip member') from None
     if not data.startswith(_GZIP) or not inflater.eof or inflater.unused_data or len(text) > ARCHIVE_LINES_BYTES_MAX:
-        raise refused('is not one whole member of gzip')
+        raise refused(f'is not exactly one complete gzip member of at most {ARCHIVE_LINES_BYTES_MAX} decompressed bytes')
     return text
 
 
@@ -294,10 +294,10 @@ def _line(data: bytes) -> dict[str, Any]:
         raise refused(f'has a line of more than {LINE_BYTES_MAX} bytes')
     value = f.filled(parse(data, LINE_DEPTH_MAX).value, _LINE, NULLABLE | {'definition'})
     if value is None:
-        raise refused('has a line of other members')
+        raise refused('has a line with missing or unknown members')
     check_head({**value, 'envelope': ''})
     if not f.is_hex64(value['chain']):
-        raise refused('has a line of another form')
+        raise refused('has a line whose chain is not 64 hex digits')
     _check_definition(value)
     _check_documents(value['documents'], value['items'])
     return value
@@ -306,11 +306,11 @@ def _line(data: bytes) -> dict[str, Any]:
 def _check_definition(value: dict[str, Any]) -> None:
     """Checks that a definition is an object in canonical form, because its digest is signed and a restore reads it."""
     if (value['definition'] is not None) != (value['kind'] == 'type-registered'):
-        raise refused('lacks a definition, or has one where none belongs')
+        raise refused('must have a definition in lines of type-registered, and only there')
     if value['definition'] is None:
         return
     if not isinstance(value['definition'], str):
-        raise refused('has a definition that is no text')
+        raise refused('has a definition that is not a text')
     definition = parse_text(value['definition'], JSON_DEPTH_MAX).value
     if not isinstance(definition, dict) or canonical(definition) != value['definition'].encode():
         raise refused('has a definition that is not an object in canonical form')
@@ -324,7 +324,7 @@ def _check_documents(documents: list[Any], items: list[Any] | None) -> None:
     else:
         fits = len(documents) == len(items) and all(map(_is_erased_by, documents)) and all(map(_is_item, items))
     if not fits:
-        raise refused('has documents of another form')
+        raise refused('has documents that do not have the required form, or do not match the items of their batch')
 
 
 def _is_document(value: Any) -> bool:

@@ -19,6 +19,7 @@ from .line import (
     check_definition,
     read_documents,
     take_erasure,
+    unpaired,
     verify_documents,
     verify_members,
     verify_signed,
@@ -32,6 +33,9 @@ from .source import Lines
 from .statement import Statement
 from .strict_json import parse
 
+_IS_SELECTION = 'the bundle is a selection: everything in it is genuine, but the ledger may have more'
+_SOME_ISSUERS = 'the bundle has statements without their registration policy: it was not checked whether their issuers signed them'
+_IS_WITHHELD = 'the bundle was made without documents: it was not checked whether they are intact'
 _MAKES = frozenset(('record-notarized', 'record-created', 'batch-notarized'))
 _ABOUT_KEYS = frozenset(('ledger-created', 'server-key-rotated', *ABOUT_AGENT_KEYS))
 
@@ -87,7 +91,8 @@ class _Bundle:
         self.span = (int(span['from']), int(span['to'])) if span is not None else None
         self.tree = Tree(self.span[0], hashes(span['left'])) if self.span is not None else Tree()
         if self.span is not None and len(self.tree.peaks) != self.span[0].bit_count():
-            raise Refused('merkle_range', f'left is not the subtrees of {self.span[0]} leaves')
+            found = f'left has {len(self.tree.peaks)} hashes, but {self.span[0]} entries have {self.span[0].bit_count()} subtrees'
+            raise Refused('merkle_range', found)
         self.filter: dict[str, Any] | None = first['of'].get('selection')
         self.issuer = ''
         self.first_kid = b''
@@ -143,11 +148,11 @@ class _Bundle:
         envelope, statement, leaf, signer = verify_signed(value, data, self.context)
         check_definition(statement)
         if statement.kind != 'batch-notarized':
-            raise Refused('batch_contradicts_statement', 'items of what is no batch')
+            raise Refused('batch_contradicts_statement', f'{statement.kind} cannot have items')
         if not value['items']:
-            raise Refused('entry_unrelated', 'a batch without an item')
+            raise Refused('entry_unrelated', 'a batch without any of its records')
         if received is not None:
-            raise Refused('received_mismatch', 'a batch with a received entry')
+            raise Refused('received_mismatch', 'a batch cannot have a received entry')
         items = [verify_item(proof, statement) for proof in value['items']]
         missing = verify_documents(value, statement, plain, self.context.withheld, items)
         shown = len(items) - len(missing)
@@ -172,7 +177,8 @@ class _Bundle:
 
     def _take(self, entry: Entry, value: dict[str, Any], items: list[dict[str, Any]] | None) -> None:
         if (entry.kind == 'ledger-created') != (entry.seq == 0) or (self.count == 0) != (entry.seq == 0):
-            raise Refused('ledger_created_misplaced', 'ledger-created is the first entry, with seq 0, and no other')
+            found = f'seq {entry.seq} is {entry.kind}: ledger-created must be the first entry, at seq 0, and no other'
+            raise Refused('ledger_created_misplaced', found)
         self._check_seq(entry)
         self._check_turn(entry)
         if entry.statement is None:
@@ -180,11 +186,13 @@ class _Bundle:
         else:
             self._take_own(entry, entry.statement, value, items)
         if entry.seq in self.pending:
-            raise Refused('erasure_unexplained', f'entry {entry.seq} erases nothing')
+            of, name, _ = self.pending[entry.seq]
+            found = f'the document of {name} at seq {of} is missing, and entry {entry.seq}, named as its erasure, is not an erasure'
+            raise Refused('erasure_unexplained', found)
 
     def _hold(self, entry: Entry) -> None:
         if not self._in_range(entry.seq):
-            raise Refused('entry_unrelated', 'a registered statement stands in a range only')
+            raise Refused('entry_unrelated', f'entry {entry.seq} is a registered statement, and these belong only inside a range')
         self._check_place(entry, [])
         self.statements += 1
         self._relate(entry)
@@ -206,33 +214,35 @@ class _Bundle:
 
     def _check_seq(self, entry: Entry) -> None:
         if entry.seq <= self.last_seq:
-            raise Refused('seq_not_dense', f'seq {entry.seq} stands behind {self.last_seq}')
+            raise Refused('seq_not_dense', f'seq {entry.seq} comes after {self.last_seq}')
         if self.span is None:
             return
         start, end = self.span
         wanted = self.last_seq + 1 if self.last_seq >= start else start
         if (wanted <= end and entry.seq > wanted) or (start <= entry.seq <= end and entry.seq != wanted):
-            raise Refused('seq_not_dense', f'seq {entry.seq} stands where {wanted} belongs')
+            raise Refused('seq_not_dense', f'seq {entry.seq} is in the position of {wanted}')
 
     def _define(self, entry: Entry, statement: Statement) -> None:
         definition = statement.predicate['definition']
         self.first_kid = self.current_kid = bytes.fromhex(definition['envelopeKey']['kid'])
         if entry.kid != self.first_kid:
-            raise Refused('key_not_current', 'the first entry is not signed by the key that it names')
+            raise Refused('key_not_current', f'the first entry names the key {self.first_kid.hex()}, but is signed by {entry.kid.hex()}')
         self.named.add(self.first_kid)
         self.issuer = entry.issuer
         key = note_key(definition['origin'], f.from_base64(definition['noteKey'], 'the note key'))
         if self.trust.note_key is not None and self.trust.note_key.text != key.text:
-            raise Refused('trusted_key_absent', 'another note key than the one that was given')
+            raise Refused('trusted_key_absent', f'the ledger’s definition names another note key: {key.text}')
         self._begin(parse_checkpoint(self.first['checkpoint']), key)
 
     def _begin(self, checkpoint: Checkpoint, key: NoteKey) -> None:
         check_note(checkpoint, key)
         self.checkpoint = checkpoint
         if self.span is not None and self.span[1] >= checkpoint.size:
-            raise Refused('checkpoint_too_old', 'the checkpoint does not cover the range')
+            found = f'the range ends at {self.span[1]}, but the checkpoint covers {checkpoint.size} entries'
+            raise Refused('checkpoint_too_old', found)
         if self.filter is not None and self.filter['to'] >= checkpoint.size:
-            raise Refused('checkpoint_too_old', 'the checkpoint does not cover the entries that it selects from')
+            found = f'the selection ends at {int(self.filter["to"])}, but the checkpoint covers {checkpoint.size} entries'
+            raise Refused('checkpoint_too_old', found)
         self.joined = join(checkpoint, key, self.trust, self.joins)
         self.cosignatures = count_given(checkpoint, self.trust)
 
@@ -240,17 +250,19 @@ class _Bundle:
         before, self.before = self.before, entry if entry.kind == STATEMENT else None
         self.registering = before
         if (before is not None) != (entry.kind == 'statement-registered'):
-            raise Refused('statement_pair', 'a statement and its statement-registered stand side by side')
+            raise unpaired(entry, before)
 
     def _check_author(self, entry: Entry, statement: Statement) -> None:
-        if statement.ledger != self.ledger or entry.issuer != self.issuer:
-            raise Refused('ledger_foreign', 'the entry is of another ledger or issuer')
+        if statement.ledger != self.ledger:
+            raise Refused('ledger_foreign', f'an entry of {statement.ledger} is in a bundle of {self.ledger}')
+        if entry.issuer != self.issuer:
+            raise Refused('ledger_foreign', f'issued by {entry.issuer[:64]!r}, not by {self.issuer[:64]!r}')
         self.agent_signed += self.actors.check_signed_by(entry, self.current_kid, statement)
 
     def _check_place(self, entry: Entry, path: list[str]) -> None:
         assert self.checkpoint is not None
         if entry.seq >= self.checkpoint.size:
-            raise Refused('checkpoint_too_old', f'the checkpoint does not cover entry {entry.seq}')
+            raise Refused('checkpoint_too_old', f'the checkpoint of {self.checkpoint.size} entries does not cover entry {entry.seq}')
         if not self._in_range(entry.seq):
             check_inclusion(entry.leaf, entry.seq, self.checkpoint.size, hashes(path), self.checkpoint.root)
             return
@@ -263,9 +275,9 @@ class _Bundle:
         if kind == 'server-key-rotated':
             kid = bytes.fromhex(statement.predicate['newKey']['kid'])
             if kid in self.actors.signing:
-                raise Refused('key_not_current', 'a key of an agent cannot become the ledger’s')
+                raise Refused('key_not_current', f'the key {kid.hex()} of an agent cannot become a key of the ledger')
             if kid in self.named:
-                raise Refused('key_not_current', f'the key {kid.hex()} has signed in this ledger before')
+                raise Refused('key_not_current', f'the key {kid.hex()} was already a key of the ledger')
             self.current_kid = kid
             self.named.add(kid)
         elif kind in ABOUT_AGENT_KEYS:
@@ -287,7 +299,7 @@ class _Bundle:
             check_pair(self.registering.foreign, self.registering.recorded_at, statement.digest, statement.predicate)
             self._judge(self.registering.foreign, statement.predicate['policy'])
         elif not self._in_range(entry.seq) and kind not in _ABOUT_KEYS and kind != 'payload-erased':
-            raise Refused('entry_unrelated', f'{kind} stands beside the range')
+            raise Refused('entry_unrelated', f'entry {entry.seq}, {kind}: it does not belong to the range')
 
     def _set_policy(self, entry: Entry, statement: Statement) -> None:
         leaf = entry.leaf.hex()
@@ -299,7 +311,7 @@ class _Bundle:
 
     def _judge(self, foreign: Foreign, policy: str) -> None:
         if self.policy_of_range not in (None, policy):
-            raise Refused('policy_refused', 'the policy is not the newest one')
+            raise Refused('policy_refused', f'registered under the policy {policy}, which is not the newest')
         if policy in self.policies:
             judge(foreign, self.policies[policy])
             self.unused_policies.discard(policy)
@@ -308,13 +320,14 @@ class _Bundle:
     def _erase(self, entry: Entry, statement: Statement) -> None:
         is_missing = take_erasure(self.pending, self.erased_names, entry.seq, statement)
         if not is_missing and not self._in_range(entry.seq):
-            raise Refused('entry_unrelated', 'an erasure of nothing that is here')
+            raise Refused('entry_unrelated', f'entry {entry.seq}, payload-erased: it erases no document that is missing here')
         self.erased += is_missing
 
     def _follow_selection(self, entry: Entry, statement: Statement, items: list[dict[str, Any]] | None) -> None:
         kind = entry.kind
         if self.filter is not None and (kind in _MAKES or kind in STEPS) and not self.filter['from'] <= entry.seq <= self.filter['to']:
-            raise Refused('entry_unrelated', f'entry {entry.seq} is not one that it selects from')
+            start, end = int(self.filter['from']), int(self.filter['to'])
+            raise Refused('entry_unrelated', f'entry {entry.seq} is not in the range {start} to {end}')
         if kind in _MAKES:
             for made in self._parents_first(items) if items is not None else [statement.predicate]:
                 self._check_related(made, statement.predicate)
@@ -325,17 +338,17 @@ class _Bundle:
             record = self.records.get(name)
             if record is None:
                 code = 'transition_refused' if name in self.records else 'subject_unknown'
-                raise Refused(code, f'{name} is no gated record of what is here')
+                raise Refused(code, f'{name} is not a gated record of this bundle')
             record.step(statement, entry.leaf)
             if kind == 'completion-submitted':
                 self._add_completion(statement.predicate['completion'])
             self._relate(entry)
         elif kind not in _ABOUT_KEYS and kind != 'payload-erased':
-            raise Refused('entry_unrelated', f'{kind} is about no record of the selection')
+            raise Refused('entry_unrelated', f'entry {entry.seq}, {kind}: it does not belong to a record of the selection')
 
     def _add_completion(self, name: str) -> None:
         if name in self.completions:
-            raise Refused('duplicate_subject', f'{name} is there')
+            raise Refused('duplicate_subject', f'the completion {name} is submitted twice')
         self.completions.add(name)
 
     def _parents_first(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -360,7 +373,7 @@ class _Bundle:
     def _check_related(self, made: dict[str, Any], predicate: dict[str, Any]) -> None:
         of, name = self.first['of'], made['record']
         if name in self.records:
-            raise Refused('duplicate_subject', f'{name} is there')
+            raise Refused('duplicate_subject', f'{name} is created twice')
         if self.filter is not None:
             if not _is_filtered(self.filter, made, predicate):
                 raise Refused('entry_unrelated', f'{name} does not match the filter')
@@ -368,47 +381,50 @@ class _Bundle:
             if name != of['record']:
                 raise Refused('entry_unrelated', f'{name} is not the record {of["record"]}')
         elif name != of['run'] and made.get('parent') not in self.records:
-            raise Refused('parent_absent', f'{name} has a parent that is not in the run')
+            found = f'the parent {made["parent"]}, which is not in the run' if 'parent' in made else 'no parent, so it is not in the run'
+            raise Refused('parent_absent', f'{name} has {found}')
 
     def end(self, declared: int) -> BundleReport:
         if declared != self.count:
-            raise Refused('bundle_incomplete', f'{self.count} entries, and it says {declared}')
+            raise Refused('bundle_incomplete', f'the bundle has {self.count} entries, but its last line says {declared}')
         if self.checkpoint is None:
-            raise Refused('bundle_incomplete', 'it holds no entry')
+            raise Refused('bundle_incomplete', 'the bundle has no entry')
         if self.span is not None:
             self._end_range(self.span[1], self.checkpoint)
-        of = self.first['of']
-        if self.span is None and self.filter is None and (of.get('record') or of.get('run')) not in self.records:
-            raise Refused('bundle_incomplete', 'it lacks the record that it is of')
+        root = self.first['of'].get('record') or self.first['of'].get('run')
+        if self.span is None and self.filter is None and root not in self.records:
+            raise Refused('bundle_incomplete', f'the record {root} is not in the bundle')
         if self.before is not None:
-            raise Refused('statement_pair', 'the last statement is not registered')
+            raise Refused('statement_pair', f'no entry registers the statement at seq {self.before.seq}')
         if self.pending:
-            raise Refused('erasure_unexplained', 'an erasure that is named is not here')
+            by, (of, name, _) = min(self.pending.items())
+            found = f'the document of {name} at seq {of} is missing, and entry {by}, named as its erasure, is not in the bundle'
+            raise Refused('erasure_unexplained', found)
         if self.unused_policies:
-            raise Refused('entry_unrelated', 'no statement here was registered by a policy that is beside the range')
+            raise Refused('entry_unrelated', f'no statement here was registered under the policy {min(self.unused_policies)}')
         self._check_named()
         return self._report(cover(self.checkpoint, self.joined, self.cosignatures, self.newest))
 
     def _end_range(self, last: int, checkpoint: Checkpoint) -> None:
         if self.range_leaf is None or self.last_seq < last:
-            raise Refused('bundle_incomplete', f'it ends before entry {last}')
+            raise Refused('bundle_incomplete', f'the bundle ends before entry {last}, the end of its range')
         path = _path_of(self.tree, checkpoint.size, hashes(self.first['of']['range']['right']))
         check_inclusion(self.range_leaf, last, checkpoint.size, path, checkpoint.root)
 
     def _check_named(self) -> None:
         for kid in self.keys:
             if kid not in self.named:
-                raise Refused('key_not_current', f'no entry names the key {kid.hex()}')
+                raise Refused('key_not_current', f'no entry introduces the key {kid.hex()} of the first line')
         for kid in self.trust.kids:
             if kid not in self.named:
-                raise Refused('trusted_key_absent', f'no entry names the key {kid.hex()}, which was given')
+                raise Refused('trusted_key_absent', f'no entry introduces the key {kid.hex()}, which was given')
 
     def _report(self, coverage: Coverage) -> BundleReport:
         keys_given, note_key_given = self.first_kid in self.trust.kids, self.trust.note_key is not None
         if self.trust.strict:
             check_strict(keys_given or note_key_given, coverage, self.trust)
             if self.context.withheld:
-                raise Refused('documents_withheld', 'documents are withheld')
+                raise Refused('documents_withheld', 'documents were not checked: use an API key with the scope records:read')
         of = self.first['of']
         return BundleReport(
             ledger=self.ledger,
@@ -432,9 +448,9 @@ class _Bundle:
 
     def _notices(self) -> list[str]:
         return [
-            *(['it is a selection: everything in it is genuine, and the ledger may have more'] if self.span is None else []),
-            *(['it was not checked whether the issuers of some statements signed them'] if self.statements > self.issuers_judged else []),
-            *(['it was made without documents: it was not checked whether they are intact'] if self.context.withheld else []),
+            *([_IS_SELECTION] if self.span is None else []),
+            *([_SOME_ISSUERS] if self.statements > self.issuers_judged else []),
+            *([_IS_WITHHELD] if self.context.withheld else []),
         ]
 
 

@@ -37,22 +37,23 @@ def _syntax(what: str) -> Refused:
 def parse_first(data: bytes) -> dict[str, Any]:
     """Returns the first line. Members of `of` that are null are removed. Raises Refused."""
     if len(data) > END_LINE_BYTES_MAX:
-        raise _syntax('the first line is too long')
+        raise _syntax(f'the first line has more than {END_LINE_BYTES_MAX} bytes')
     value = f.filled(parse(data, BUNDLE_FIRST_LINE_DEPTH_MAX).value, _FIRST, _FIRST_NULLABLE)
     if value is None or not f.is_integer(value['bundle'], 1, 1) or not f.is_id_of(value['ledger'], 'led'):
-        raise _syntax('not the members of a first line')
+        raise _syntax('the first line is not {"bundle":1,…} with the id of a ledger and the required members')
     if value['documents'] not in ('all', 'withheld') or not isinstance(value['checkpoint'], str):
-        raise _syntax('documents or checkpoint is of another form')
+        raise _syntax('documents or checkpoint does not have the required form')
     if value['tool'] is not None and not f.is_text(value['tool']):
-        raise _syntax('tool is of another form')
+        raise _syntax('tool does not have the required form')
     value['of'] = _read_of(value['of'])
     if value['of'] is None:
-        raise _syntax('of is of another form')
+        raise _syntax('of does not have the required form')
     keys = value['keys']
     if not isinstance(keys, list) or len(keys) > BUNDLE_KEYS_MAX or not all(map(_is_key, keys)):
-        raise _syntax('keys are of another form')
-    if value['completeness'] != ('complete' if 'range' in value['of'] else 'selection'):
-        raise _syntax('completeness is not that of what it is of')
+        raise _syntax(f'keys do not have the required form, or are more than {BUNDLE_KEYS_MAX}')
+    completeness = 'complete' if 'range' in value['of'] else 'selection'
+    if value['completeness'] != completeness:
+        raise _syntax(f'the bundle claims to be {str(value["completeness"])[:32]!r}, but is {completeness!r}')
     return value
 
 
@@ -102,7 +103,7 @@ def parse_entry(value: Any, span: tuple[int, int] | None) -> dict[str, Any]:
     inside = span is not None and isinstance(seq, (int, float)) and not isinstance(seq, bool) and span[0] <= seq <= span[1]
     line = f.filled(value, MEMBERS if inside else MEMBERS | {'path'}, NULLABLE)
     if line is None:
-        raise _syntax('not the members of an entry')
+        raise _syntax('an entry has missing or unknown members')
     try:
         check_head(line)
     except Refused as refused:
@@ -110,12 +111,12 @@ def parse_entry(value: Any, span: tuple[int, int] | None) -> dict[str, Any]:
     if inside:
         return line
     if not is_path(line['path'], INCLUSION_PATH_MAX):
-        raise _syntax('a path of another form')
+        raise _syntax('the path of an entry does not have the required form')
     proofs = line['items'] or []
     if len(proofs) > BATCH_ITEMS_MAX or not all(map(is_item_proof, proofs)):
-        raise _syntax('items are of another form')
+        raise _syntax(f'items do not have the required form, or are more than {BATCH_ITEMS_MAX}')
     if any(a['index'] >= b['index'] for a, b in pairwise(proofs)):
-        raise _syntax('the items are not in the order of their places')
+        raise _syntax('the items of a batch are not in order')
     return line
 
 
@@ -128,5 +129,5 @@ def parse_last(data: bytes) -> int:
     except Refused:
         value = None
     if f.filled(value, frozenset(('entries',)), _NONE) is None or not f.is_integer(value['entries'], 0):
-        raise Refused('bundle_incomplete', 'cut off: its last line is not {"entries":…}')
+        raise Refused('bundle_incomplete', 'cut off: its last line is not {"entries":…}; make the bundle again')
     return int(value['entries'])

@@ -35,7 +35,7 @@ class _Reader:
     def take(self, length: int) -> bytes:
         end = self.at + length
         if end > len(self.data):
-            raise _malformed('the bytes end too early')
+            raise _malformed('the CBOR ends too early')
         taken = self.data[self.at : end]
         self.at = end
         return taken
@@ -49,10 +49,10 @@ class _Reader:
         if info < 24:
             return info
         if info == 31 and major in (4, 5):
-            self.depart('an indefinite length')
+            self.depart('the CBOR has an indefinite length')
             return None
         if info > 27:
-            raise _malformed('an indefinite length, or a head that is reserved')
+            raise _malformed('the CBOR has an indefinite length, or a reserved head')
         size = 1 << (info - 24)
         value = int.from_bytes(self.take(size), 'big')
         if value < (24 if size == 1 else 1 << (4 * size)):
@@ -62,13 +62,13 @@ class _Reader:
     def item(self, level: int) -> Any:
         self.items += 1
         if self.items > CBOR_ITEMS_MAX:
-            raise _malformed(f'more than {CBOR_ITEMS_MAX} items')
+            raise _malformed(f'the CBOR has more than {CBOR_ITEMS_MAX} items')
         head = self.take(1)[0]
         major = head >> 5
         if major == 7:
             return _simple(head)
         if major >= 4 and level > CBOR_LEVELS_MAX:
-            raise _malformed(f'nested more than {CBOR_LEVELS_MAX} levels deep')
+            raise _malformed(f'the CBOR is nested more than {CBOR_LEVELS_MAX} levels deep')
         argument = self.argument(major, head & 31)
         if major == 4:
             return self.array(argument, level)
@@ -84,7 +84,7 @@ class _Reader:
         if major == 3:
             return self.text(self.take(argument))
         if argument != 18 or level > 1 or not self.tag18:
-            raise _malformed(f'tag {argument}')
+            raise _malformed(f'tag {argument} is not allowed here')
         return Tag18(self.item(level + 1))
 
     def text(self, data: bytes) -> str | BadText:
@@ -119,9 +119,9 @@ class _Reader:
             label = self.item(level + 1)
             spelled = self.data[start : self.at]
             if spelled in labels:
-                self.depart('a label is there twice')
+                self.depart('a label occurs twice')
             if self.deterministic and spelled < last:
-                self.depart('the labels are not in order')
+                self.depart('labels are not in order')
             last = spelled
             # In Python, True equals 1, and lists have no hash. So a label that is neither text nor
             # an integer is stored as its bytes.
@@ -146,7 +146,7 @@ def _simple(head: int) -> Any:
         return None
     if head == 0xF7:
         return Undefined
-    raise _malformed('a floating-point number, or another value without a meaning here')
+    raise _malformed('the CBOR has a floating-point number, or another value that is not allowed here')
 
 
 def _malformed(what: str) -> Refused:
@@ -161,7 +161,7 @@ def decode(data: bytes, *, deterministic: bool, tag18: bool = False) -> Any:
     reader = _Reader(data, deterministic, tag18)
     value = reader.item(1)
     if reader.at != len(data):
-        raise _malformed('bytes after the end')
+        raise _malformed('there are bytes after the end of the CBOR')
     if reader.departure is not None:
         raise Refused('cbor_not_deterministic' if deterministic else 'cbor_malformed', reader.departure)
     return value

@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         # A bug gives no verdict. If a file triggers a bug in this program, the file must be reported neither as
         # intact nor as damaged.
-        return _complain(f'an error in this program: {error!r}', EXIT_BUG)
+        return _complain(f'an error in this program, which says nothing about the file: {error!r}', EXIT_BUG)
 
 
 def _complain(message: str, code: int) -> int:
@@ -75,39 +75,51 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog='tallystick-verify',
         description='Verifies an export, archive, bundle, proof, receipt or Transparent Statement, without the server that made it.',
-        epilog='Exit codes: 0 intact; 1 not intact; 64 wrong arguments; 65 not such a file; 69 unreadable archive; 74 unreadable file.',
+        epilog='Exit codes: 0 intact; 1 not intact; 64 wrong arguments; 65 not a file of this kind; '
+        '69 the archive cannot be read; 70 an error in this program; 74 a file cannot be read.',
     )
-    parser.add_argument('file', metavar='FILE', help='what to verify; a directory is an archive, - an export or a bundle on standard input')
-    parser.add_argument('--as', dest='kind', choices=KINDS, help='the form of FILE. Default: recognized by its first bytes')
-    parser.add_argument('--reconcile', metavar='FILE', help='the export of the other ledger, of two that share records')
+    parser.add_argument('file', metavar='FILE', help='what to verify. A directory is read as an archive; - is standard input')
+    parser.add_argument('--as', dest='kind', choices=KINDS, help='the kind of FILE. Default: recognized by its first bytes; export for -')
+    parser.add_argument('--reconcile', metavar='FILE', help='compare FILE with this export, of a ledger that shares records with it')
+    _add_trust(parser)
     parser.add_argument(
-        '--key', action='append', default=[], metavar='KID', help='the kid of the ledger’s first envelope key, known from elsewhere'
+        '--keys', metavar='FILE', help='an answer of /.well-known/tallystick-keys.json, to verify the signature in a receipt'
     )
-    parser.add_argument('--note-key', metavar='VKEY', help='the note verifier key of the ledger, known from elsewhere')
-    parser.add_argument('--checkpoint', action='append', default=[], metavar='FILE', help='a checkpoint that you stored')
-    parser.add_argument(
-        '--consistency', action='append', default=[], metavar='FILE', help='a consistency proof, which joins two checkpoints'
-    )
-    parser.add_argument('--receipt', action='append', default=[], metavar='FILE', help='a receipt that you stored')
-    parser.add_argument('--compromised', action='append', default=[], metavar='KID[=TIME]', help='a stolen key')
-    parser.add_argument('--agent-key', action='append', default=[], metavar='AGENT=KID', help='a key of an agent, known from elsewhere')
-    parser.add_argument('--witness', action='append', default=[], metavar='VKEY', help='the verifier key of a witness')
-    parser.add_argument('--witnesses-min', type=_count, metavar='K', help='how many of them must have cosigned (default: all)')
-    parser.add_argument('--keys', metavar='FILE', help='the keys document, to verify the signature of a receipt’s entry')
     parser.add_argument('--issuer-key', metavar='FILE', help='the issuer’s public key (PEM), to verify the signature of a statement')
-    parser.add_argument('--archive-key', metavar='FILE', help='the keys of an archive’s documents; without them documents are withheld')
-    parser.add_argument('--record', metavar='FILE', help='the record as the server answers it; it must agree with the signed entry')
+    parser.add_argument('--archive-key', metavar='FILE', help='the keys of an archive’s documents; without them documents are not checked')
+    parser.add_argument(
+        '--record', metavar='FILE', help='an answer of GET /v1/records/{id}: the proof or receipt must belong to this record'
+    )
     parser.add_argument('--strict', action='store_true', help='fail unless keys and a checkpoint are given, and documents are shown')
     parser.add_argument('--erasures', action='store_true', help='list what was erased')
-    parser.add_argument('--json', action='store_true', help='print the report as one object')
-    parser.add_argument('--processes', type=_count, default=0, metavar='N', help='processes that verify (default: one for each core)')
+    parser.add_argument('--json', action='store_true', help='print the report as one JSON object')
+    parser.add_argument('--processes', type=_count, default=0, metavar='N', help='number of processes (default: one for each core)')
     return parser
+
+
+def _add_trust(parser: argparse.ArgumentParser) -> None:
+    def add(name: str, metavar: str, help: str) -> None:
+        parser.add_argument(name, action='append', default=[], metavar=metavar, help=f'{help}. Repeatable')
+
+    add('--key', 'KID', 'the kid of the ledger’s first envelope key, known from elsewhere')
+    parser.add_argument('--note-key', metavar='VKEY', help='the note verifier key of the ledger, known from elsewhere')
+    add('--checkpoint', 'FILE', 'a checkpoint that you stored: the ledger must extend it')
+    add('--consistency', 'FILE', 'a proof that joins two checkpoints: an answer of GET /v1/checkpoints/consistency?from=…&to=…')
+    add('--receipt', 'FILE', 'a receipt that you stored: the ledger must have its entry')
+    add('--compromised', 'KID[=TIME]', 'a stolen key: its signatures count only before TIME and where a stored checkpoint covers them')
+    add(
+        '--agent-key',
+        'AGENT=KID',
+        'a key of an agent, known from elsewhere: the agent’s entries must be signed by it or by a key that it endorsed',
+    )
+    add('--witness', 'VKEY', 'the verifier key of a witness')
+    parser.add_argument('--witnesses-min', type=_count, metavar='K', help='how many of the witnesses must have cosigned (default: all)')
 
 
 def _count(text: str) -> int:
     """Parses ASCII digits only, like the verifier in TypeScript. `int` also accepts signs, spaces and digits of every script."""
     if _COUNT.match(text) is None:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a count')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number of at most 16 digits')
     return int(text)
 
 
@@ -221,7 +233,7 @@ class _Asked:
 
     def need_note_key(self) -> NoteKey:
         if self.note_key is None:
-            raise UsageError('a receipt needs --note-key: only this key ties it to the ledger')
+            raise UsageError('a receipt needs --note-key: only this key shows that it belongs to the ledger')
         return self.note_key
 
 
@@ -233,14 +245,14 @@ def _read_pem(data: bytes) -> Key:
     try:
         spki = load_pem_public_key(data).public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     except ValueError:
-        raise Unreadable('the issuer’s key is not a public key in PEM') from None
+        raise Unreadable('the file of --issuer-key is not a public key in PEM') from None
     return parse_key(EDDSA if len(spki) < _P256_SPKI_BYTES else ES256, spki)
 
 
 def _kid(text: str) -> bytes:
     text = text.lower()
     if not is_hex64(text):
-        raise Refused('usage', f'{text!r} is not a kid of 64 lower-case hex digits')
+        raise Refused('usage', f'{text!r} is not a kid: 64 hex digits, as in /.well-known/tallystick-keys.json')
     return bytes.fromhex(text)
 
 
@@ -260,7 +272,7 @@ def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
     for text in texts:
         agent, _, kid = text.partition('=')
         if not is_id_of(agent, 'agt'):
-            raise Refused('usage', f'{text!r} is not agt_…=<64 hex digits>')
+            raise Refused('usage', f'--agent-key needs an agent and the kid of its key, agt_…=<64 hex digits>, not {text!r}')
         keys[agent] = keys.get(agent, frozenset()) | {_kid(kid)}
     return keys
 
@@ -269,7 +281,7 @@ def _verify_export(asked: _Asked) -> Result:
     # Verifies an export. If the kind was not given and the file is not an export, the error says
     # that the file is of no other kind either.
     is_other = asked.kind is None and asked.file != '-'
-    with _naming(asked.file, '. It is no bundle, proof or receipt either' if is_other else ''):
+    with _naming(asked.file, '. The file is no bundle, proof or receipt either' if is_other else ''):
         return _verify_lines(asked, open_lines(asked.file))
 
 
@@ -285,7 +297,7 @@ def _naming(path: str, more: str = '') -> Iterator[None]:
 def _verify_archive(asked: _Asked) -> Result:
     archive = Archive(Path(asked.file), asked.archive_keys)
     if asked.archive_keys is not None and asked.archive_keys.ledger != archive.ledger:
-        raise UsageError('the file of --archive-key belongs to another ledger')
+        raise UsageError(f'the file of --archive-key belongs to {asked.archive_keys.ledger[:64]}, the archive to {archive.ledger}')
     return _verify_lines(asked, archive.lines(), archive)
 
 
@@ -319,20 +331,20 @@ def _read_keys(data: bytes) -> dict[bytes, Key | None]:
             raise Refused('usage', 'it is not an answer of /.well-known/tallystick-keys.json')
         keys, compromised = named_keys([hint for hint in hints if hint.get('use') == 'envelope'])
     except Refused as refused:
-        raise UsageError(f'--keys takes a keys document: {refused.reason}') from None
+        raise UsageError(f'the file of --keys cannot be used: {refused.reason}') from None
     return {kid: None if kid in compromised else key for kid, key in keys.items()}
 
 
 def _reconcile(asked: _Asked) -> Result:
     if asked.other is None:
-        raise UsageError('--reconcile needs the other export')
+        raise UsageError('--reconcile needs the export of the other ledger')
     histories = []
     for path in (asked.file, asked.other):
         with _naming(path), open_lines(path) as lines:
             histories.append(read_history(path, lines, Trust(processes=asked.processes, compromised=asked.compromised)))
     one, other = histories
     if one.report.ledger == other.report.ledger:
-        raise UsageError('the two exports are of the same ledger')
+        raise UsageError(f'both exports belong to {one.report.ledger}: name an export of a ledger and one of its peer')
     return report.of_reconciliation(reconcile(one, other), weaker_keys(one, other))
 
 

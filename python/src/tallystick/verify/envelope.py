@@ -26,15 +26,15 @@ class Envelope(NamedTuple):
 
 def parse_envelope(data: bytes) -> Envelope:
     if len(data) > ENVELOPE_BYTES_MAX:
-        raise Refused('envelope_too_large', f'{len(data)} bytes are more than {ENVELOPE_BYTES_MAX}')
+        raise Refused('envelope_too_large', f'the envelope has {len(data)} bytes, more than {ENVELOPE_BYTES_MAX}')
     protected, unprotected, payload, signature = attached_parts(data, deterministic=True)
     if unprotected:
         raise Refused('cose_unprotected', 'the unprotected header is not empty')
     header = decode(protected, deterministic=True)
     if not isinstance(header, dict):
-        raise Refused('cose_header', 'the protected header is no map')
+        raise Refused('cose_header', 'the protected header is not a map')
     if 2 in header:
-        raise Refused('cose_crit', 'label 2 (crit) is there')
+        raise Refused('cose_crit', 'no header may be critical, but label 2 (crit) is present')
     return Envelope(protected, payload, signature, *_header(header))
 
 
@@ -42,7 +42,7 @@ def attached_parts(data: bytes, *, deterministic: bool) -> tuple[bytes, dict[Any
     """Returns the four parts of a COSE_Sign1 with its payload. Raises Refused."""
     protected, unprotected, payload, signature = parts_of(data, deterministic=deterministic)
     if payload is None:
-        raise Refused('cose_structure', 'the payload is not attached')
+        raise Refused('cose_structure', 'the payload is detached, but must be attached')
     return protected, unprotected, payload, signature
 
 
@@ -50,44 +50,51 @@ def parts_of(data: bytes, *, deterministic: bool) -> tuple[bytes, dict[Any, Any]
     """Returns the four parts of a COSE_Sign1. The payload may be null. Raises Refused."""
     value = decode(data, deterministic=deterministic, tag18=True)
     if not isinstance(value, Tag18):
-        raise Refused('cose_structure', 'no tag 18')
+        raise Refused('cose_structure', 'the COSE_Sign1 does not start with tag 18')
     parts = value.value
     if not isinstance(parts, list) or len(parts) != 4:
-        raise Refused('cose_structure', 'no array of four')
+        raise Refused('cose_structure', 'the COSE_Sign1 is not an array of four')
     protected, unprotected, payload, signature = parts
     if not isinstance(protected, bytes) or not isinstance(unprotected, dict):
-        raise Refused('cose_structure', 'a header of another type')
+        raise Refused('cose_structure', 'a header has the wrong type')
     if payload is not None and not isinstance(payload, bytes):
-        raise Refused('cose_structure', 'a payload of another type')
+        raise Refused('cose_structure', 'the payload is not a byte string')
     if not isinstance(signature, bytes) or len(signature) != SIGNATURE_BYTES:
-        raise Refused('cose_structure', 'a signature that is not 64 bytes')
+        raise Refused('cose_structure', 'the signature does not have 64 bytes')
     return protected, unprotected, payload, signature
 
 
 def _header(header: dict[Any, Any]) -> tuple[str, bytes, str, str, int]:
     if header.keys() != {1, 3, 4, 15}:
-        raise Refused('cose_header', 'labels other than 1, 3, 4 and 15')
+        raise Refused('cose_header', f'the protected header has the labels {labels_of(header)}, not 1, 3, 4 and 15')
     if type(header[1]) is not int or header[1] not in ALGORITHMS:
-        raise Refused('cose_algorithm', f'the algorithm {str(header[1])[:32]}')
+        raise Refused('cose_algorithm', f'the algorithm {str(header[1])[:32]} is neither EdDSA nor ES256')
     if header[3] != CONTENT_TYPE:
-        raise Refused('cose_content_type', f'the content type {str(header[3])[:64]!r}')
+        raise Refused('cose_content_type', f'the content type is {str(header[3])[:64]!r}, not {CONTENT_TYPE!r}')
     kid, claims = header[4], header[15]
     if not isinstance(kid, bytes) or len(kid) != 32:
-        raise Refused('cose_header', 'a kid that is not 32 bytes')
-    if not isinstance(claims, dict) or claims.keys() != {1, 2, 6}:
-        raise Refused('cose_header', 'claims other than 1, 2 and 6')
+        raise Refused('cose_header', 'the kid does not have 32 bytes')
+    if not isinstance(claims, dict):
+        raise Refused('cose_header', 'the claims are not a map')
+    if claims.keys() != {1, 2, 6}:
+        raise Refused('cose_header', f'the claims have the labels {labels_of(claims)}, not 1, 2 and 6')
     issuer, subject, seconds = claims[1], claims[2], claims[6]
     if not isinstance(issuer, str) or not isinstance(subject, str):
-        raise Refused('cose_header', 'an issuer or subject that is no text')
+        raise Refused('cose_header', 'issuer or subject is not a text')
     if type(seconds) is not int or not 0 <= seconds <= INTEGER_MAX:
-        raise Refused('cose_header', 'a time that is no such integer')
+        raise Refused('cose_header', 'issued-at is not a number of seconds')
     return ALGORITHMS[header[1]], kid, issuer, subject, seconds
+
+
+def labels_of(found: dict[Any, Any]) -> str:
+    """Returns up to eight labels for messages. Other types than numbers and texts are not shown."""
+    return ', '.join(str(label)[:32] if type(label) in (int, str) else '(another type)' for label in list(found)[:8]) or '(none)'
 
 
 def check_signature(envelope: Envelope, key: Key) -> None:
     if envelope.alg != key.alg:
-        raise Refused('algorithm_mismatch', f'the envelope is signed with {envelope.alg}, the key is of {key.alg}')
+        raise Refused('algorithm_mismatch', f'{envelope.alg} cannot be used with an {key.alg} key')
     if envelope.kid != key.kid:
-        raise Refused('kid_mismatch', 'the kid is not the thumbprint of the key')
+        raise Refused('kid_mismatch', f'the kid {envelope.kid.hex()} is not the thumbprint of the key, {key.kid.hex()}')
     if not is_signed(key, envelope.signature, signature_structure(envelope.protected, envelope.payload)):
-        raise Refused('signature_invalid', 'the signature does not verify')
+        raise Refused('signature_invalid', f'not signed by {envelope.kid.hex()}, or changed after signing')

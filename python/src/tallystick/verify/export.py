@@ -130,7 +130,7 @@ def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> R
             beside.end(state.erasures)
         _check_named(state, trust, header)
     except RecursionError:
-        raise Refused('json_depth', 'nested too deep') from None
+        raise Refused('json_depth', 'a line is nested too deep') from None
     finally:
         # Closing waits for the processes. So it is done here and not by the garbage collector.
         entries.close()
@@ -154,7 +154,7 @@ def parse_header(data: bytes) -> Header:
     if not isinstance(ledger, dict) or not isinstance(ledger.get('id'), str) or not isinstance(keys, list):
         raise NotAnExport
     if not all(map(is_hint, keys)):
-        raise Refused('line_syntax', 'a key of the first line is of another form')
+        raise Refused('line_syntax', 'a key in the first line does not have the required form')
     return Header(ledger['id'], value.get('documents') == 'withheld', keys)
 
 
@@ -167,10 +167,10 @@ def _parse_last(data: bytes) -> str | None:
     except Refused:
         value = None
     if not isinstance(value, dict) or value.keys() != {'checkpoint'}:
-        raise Refused('export_incomplete', 'the last line is not that of an export: it was cut off')
+        raise Refused('export_incomplete', 'cut off: its last line is not {"checkpoint":…}; export it again')
     note = value['checkpoint']
     if note is not None and not isinstance(note, str):
-        raise Refused('export_incomplete', 'the checkpoint of the last line is no text')
+        raise Refused('export_incomplete', 'the checkpoint in the last line is neither null nor a text')
     return note
 
 
@@ -195,7 +195,7 @@ class _Given:
 
     def check_read(self, size: int) -> None:
         if size == 0 and self.count > 0:
-            raise Refused('checkpoint_beyond_chain', 'there is a checkpoint or a receipt, and no entry')
+            raise Refused('checkpoint_beyond_chain', 'a checkpoint or a receipt was given, but the chain is empty')
 
 
 def _expected(trust: Trust, said: set[bytes], given: _Given, own: list[Checkpoint]) -> Expected:
@@ -235,10 +235,10 @@ def _digests(lines: Lines) -> Callable[[int], dict[str, str]]:
 
 def _check_named(state: Ledger, trust: Trust, header: Header) -> None:
     if state.definition is not None and state.definition.ledger != header.ledger:
-        raise Refused('ledger_foreign', f'the first line says {header.ledger[:64]!r}, the chain is of {state.definition.ledger}')
+        raise Refused('ledger_foreign', f'the first line says {header.ledger[:64]!r}, but the chain belongs to {state.definition.ledger}')
     for kid in trust.kids:
         if kid not in state.server_kids:
-            raise Refused('trusted_key_absent', f'no entry names the key {kid.hex()}, which was given')
+            raise Refused('trusted_key_absent', f'no entry introduces the key {kid.hex()}, which was given')
     state.actors.check_all_pinned()
 
 
@@ -264,16 +264,19 @@ def _report(state: Ledger, trust: Trust, witnessed: list[int], header: Header) -
 
 def _check_strict(report: Report, trust: Trust, state: Ledger) -> None:
     if report.keys == 'self-asserted':
-        raise Refused('keys_not_given', 'only the ledger itself says that these are its keys')
+        raise Refused('keys_not_given', 'the keys are self-asserted: name the trusted first key with --key')
     if trust.witnesses:
         if not report.witnessed:
-            raise Refused('witnesses_too_few', 'no checkpoint is cosigned by enough witnesses')
+            raise Refused(
+                'witnesses_too_few', 'no checkpoint has enough cosignatures of the witnesses: name one that has with --checkpoint'
+            )
     elif report.checkpoint != 'given':
-        raise Refused('checkpoint_not_given', 'no stored checkpoint covers the ledger')
+        raise Refused('checkpoint_not_given', 'no checkpoint was given: store one, and name it with --checkpoint')
     if state.is_own_tail_long():
-        raise Refused('checkpoint_missing_tail', 'the ledger’s own checkpoint is more than a minute behind')
+        found = f'the ledger’s own checkpoint covers {report.own} of {report.entries} entries, and later ones are more than a minute old'
+        raise Refused('checkpoint_missing_tail', f'{found}: verify again when the ledger has a newer checkpoint')
     if report.withheld:
-        raise Refused('documents_withheld', 'documents are withheld')
+        raise Refused('documents_withheld', 'documents were not checked: use an API key with the scope records:read')
 
 
 # The functions below verify each line by itself, on all cores.
@@ -363,5 +366,5 @@ def kept_notes(data: bytes) -> list[str]:
                 if isinstance(value, dict) and isinstance(value.get('checkpoint'), str):
                     notes.append(value['checkpoint'])
     if not notes:
-        raise Unreadable('there is no checkpoint in it')
+        raise Unreadable('a file of --checkpoint has no checkpoint note')
     return notes

@@ -31,7 +31,7 @@ def named_keys(values: list[dict[str, Any]]) -> tuple[dict[bytes, Key], set[byte
             raise Refused('bad_key', f'the algorithm {value["alg"][:32]!r} is neither EdDSA nor ES256')
         key = parse_key(value['alg'], f.from_base64(value['spki'], 'a key'))
         if key.kid.hex() != value['kid']:
-            raise Refused('kid_mismatch', f'the kid {value["kid"]} is not the thumbprint of its key')
+            raise Refused('kid_mismatch', f'the key given as {value["kid"]} has another thumbprint')
         keys[key.kid] = key
         if value.get('compromisedAt') is not None:
             compromised.add(key.kid)

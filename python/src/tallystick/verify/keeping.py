@@ -33,25 +33,28 @@ class Keeping:
         elif entry.kind == 'hold-lifted':
             hold = self.holds.get(int(predicate['seq']))
             if hold is None or hold.case != predicate['case']:
-                raise Refused('subject_unknown', f'entry {predicate["seq"]} set no hold of this case, or it was lifted')
+                raise Refused('subject_unknown', f'seq {int(predicate["seq"])} did not set a hold of this case, or it was lifted')
             self._lift(int(predicate['seq']), hold)
         elif entry.kind == 'subject-erased':
             others = set(map(int, predicate['erased'])) - self.erasures
             if others:
-                raise Refused('erasure_of_nothing', f'entry {min(others)} is no erasure before it')
+                raise Refused('erasure_of_nothing', f'seq {min(others)} is not an earlier erasure')
         elif predicate['from'] > predicate['to'] or predicate['to'] >= entry.seq:
-            raise Refused('subject_unknown', 'the entries are not all before it')
+            start, end = int(predicate['from']), int(predicate['to'])
+            raise Refused('subject_unknown', f'entries {start} to {end} must all be before entry {entry.seq}')
 
     def erase(self, entry: Entry, statement: Statement) -> None:
         predicate, name = statement.predicate, statement.subjects[0].name
         rule = predicate.get('rule')
         if (predicate['actor'] == 'system') != (rule is not None):
-            raise Refused('actor_not_entitled', 'the server erases by a rule of retention, and nobody else does')
+            raise Refused('actor_not_entitled', 'system may only erase by a retention rule, and agents only without one')
         if rule is not None and self.rules.get(int(rule)) is None:
-            raise Refused('subject_unknown', f'entry {rule} set no rule that lets anything end')
+            raise Refused('subject_unknown', f'seq {int(rule)} did not set a retention rule with an end')
         seqs = self.of_all or self.of_records.get(name.split('/')[0])
         if seqs:
-            raise Refused('erasure_held', f'{name} is held by entry {min(seqs)} for {self.holds[min(seqs)].case}')
+            raise Refused(
+                'erasure_held', f'{name} was erased despite the hold of seq {min(seqs)} for the case {self.holds[min(seqs)].case}'
+            )
         self.erasures.add(entry.seq)
 
     def _set(self, seq: int, hold: Hold) -> None:

@@ -100,11 +100,11 @@ def _ed25519(spki: bytes) -> Ed25519PublicKey:
 def _ed25519_bytes(spki: bytes) -> bytes:
     raw = spki[len(_ED25519_DER) :]
     if len(raw) != 32 or not spki.startswith(_ED25519_DER):
-        raise Refused('bad_key', 'not the DER of an Ed25519 key')
+        raise Refused('bad_key', 'the key is not an Ed25519 SubjectPublicKeyInfo (DER)')
     # Whether the bytes are a point of the curve is checked later, when a signature is verified. The
     # check costs two exponentiations.
     if _is_weak(raw):
-        raise Refused('bad_key', 'an Ed25519 key that is not canonical, or of small order')
+        raise Refused('bad_key', 'the key is not canonical, or of small order')
     return raw
 
 
@@ -161,7 +161,7 @@ def _is_weak(raw: bytes) -> bool:
 
 def _p256_point(spki: bytes) -> bytes:
     if len(spki) != len(_P256_DER) + 64 or not spki.startswith(_P256_DER):
-        raise Refused('bad_key', 'not the DER of a P-256 key')
+        raise Refused('bad_key', 'the key is not a P-256 SubjectPublicKeyInfo (DER) with an uncompressed point')
     return spki[len(_P256_DER) :]
 
 

@@ -9,7 +9,7 @@ from .actors import SYSTEM, Actors, Pinned
 from .errors import Refused
 from .keeping import Keeping
 from .limits import TAIL_AGE_MS_MAX
-from .line import BATCH_ITEM_BITS, ITEM_MASK, STATEMENT, Entry, Pending, await_erasures, take_erasure
+from .line import BATCH_ITEM_BITS, ITEM_MASK, STATEMENT, Entry, Pending, await_erasures, take_erasure, unpaired
 from .merkle import Tree, genesis, link
 from .note import Checkpoint, NoteKey, note_key
 from .peerings import Peerings
@@ -139,9 +139,10 @@ class Ledger:
 
     def take(self, entry: Entry) -> None:
         if entry.seq != self.size:
-            raise Refused('seq_not_dense', f'seq {entry.seq} stands where {self.size} belongs', self.size)
+            raise Refused('seq_not_dense', f'seq {entry.seq} is in the position of {self.size}', self.size)
         if (entry.kind == 'ledger-created') != (entry.seq == 0):
-            raise Refused('ledger_created_misplaced', 'ledger-created is the first entry, and no other')
+            found = f'seq {entry.seq} is {entry.kind}: ledger-created must be the first entry, and no other'
+            raise Refused('ledger_created_misplaced', found)
         self._check_pair(entry)
         if entry.statement is None:
             self._link(entry)
@@ -185,25 +186,27 @@ class Ledger:
     def _check_origin(self, entry: Entry, statement: Statement) -> None:
         definition = self.definition
         assert definition is not None
-        if statement.ledger != definition.ledger or entry.issuer != definition.issuer:
-            raise Refused('ledger_foreign', f'the entry is of {statement.ledger} and {entry.issuer[:64]!r}')
+        if statement.ledger != definition.ledger:
+            raise Refused('ledger_foreign', f'an entry of {statement.ledger} is in {definition.ledger}')
+        if entry.issuer != definition.issuer:
+            raise Refused('ledger_foreign', f'issued by {entry.issuer[:64]!r}, not by {definition.issuer[:64]!r}')
 
     def _check_compromised(self, entry: Entry) -> None:
         if entry.kid not in self.expected.compromised:
             return
         since = self.expected.compromised[entry.kid]
         if since is not None and entry.ms >= since:
-            raise Refused('key_compromised', f'the key {entry.kid.hex()} was in wrong hands by then')
+            raise Refused('key_compromised', f'recorded at {entry.recorded_at}, when the key {entry.kid.hex()} was already compromised')
         if entry.seq >= self.expected.covered_outside:
             self.uncovered_kid = self.uncovered_kid or entry.kid
 
     def _link(self, entry: Entry) -> None:
         chain = link(self.chain, entry.leaf)
         if chain != entry.chain:
-            raise Refused('chain_broken', 'the chain leads to another hash')
+            raise Refused('chain_broken', f'chain is {entry.chain.hex()}, but the computed chain hash is {chain.hex()}')
         if entry.kind not in _FOUND_BY_IDS:
             if entry.leaf in self.leaves:
-                raise Refused('duplicate_envelope', 'this envelope stands in the chain before')
+                raise Refused('duplicate_envelope', 'the same envelope is in the chain twice')
             self.leaves.add(entry.leaf)
         self.chain_before = self.chain
         self.chain = chain
@@ -213,7 +216,7 @@ class Ledger:
         before, self.statement_before = self.statement_before, entry if entry.kind == STATEMENT else None
         self.registering = before
         if (before is not None) != (entry.kind == 'statement-registered'):
-            raise Refused('statement_pair', 'a statement and its statement-registered stand side by side')
+            raise unpaired(entry, before)
 
     def _count(self, entry: Entry) -> None:
         self.documents_shown += entry.documents
@@ -242,9 +245,9 @@ class Ledger:
     def _check_expected(self, entry: Entry) -> None:
         for head in self.heads.get(self.size, ()):
             if head.root != self.tree.root() or head.chain not in (None, self.chain):
-                raise Refused(head.code, f'the ledger of {self.size} entries is another one')
+                raise Refused(head.code, f'a checkpoint or receipt of size {self.size} has another root or chain hash than these entries')
         if any(leaf != entry.leaf for leaf in self.places.get(entry.seq, ())):
-            raise Refused('receipt_mismatch', f'another entry than the receipt’s stands at seq {entry.seq}')
+            raise Refused('receipt_mismatch', f'a receipt shows another entry at seq {entry.seq}')
 
     # The methods from here on apply the changes of each kind of entry.
 
@@ -261,9 +264,9 @@ class Ledger:
         self._check_definition(statement)
         kid = bytes.fromhex(statement.predicate['newKey']['kid'])
         if kid in self.actors.signing:
-            raise Refused('key_not_current', 'a key of an agent cannot become the ledger’s')
+            raise Refused('key_not_current', f'the key {kid.hex()} of an agent cannot become a key of the ledger')
         if kid in self.server_kids:
-            raise Refused('key_not_current', f'the key {kid.hex()} has signed in this ledger before')
+            raise Refused('key_not_current', f'the key {kid.hex()} was already a key of the ledger')
         self.current_kid = kid
         self.server_kids.add(kid)
         self.peerings.own_key = statement.predicate['newKey']
@@ -271,7 +274,7 @@ class Ledger:
     def _register_type(self, _entry: Entry, statement: Statement) -> None:
         name = statement.subjects[0].name
         if name in self.types:
-            raise Refused('duplicate_subject', f'{name} is registered')
+            raise Refused('duplicate_subject', f'the type {name} is registered twice')
         self.types[name] = statement.digest
         if 'agentSigned' in statement.predicate:
             self.agent_signed_types.add(name)
@@ -285,7 +288,9 @@ class Ledger:
         predicate = statement.predicate
         self._check_types(entry, {predicate['type']})
         if self.types[predicate['type']] not in (None, predicate['typeDigest']):
-            raise Refused('type_unknown', f'{predicate["type"]} has another digest')
+            raise Refused(
+                'type_unknown', f'{predicate["type"]} has the digest {self.types[predicate["type"]]}, not {predicate["typeDigest"]}'
+            )
         record = Record(statement, entry.leaf)
         self._add_record(f.id_number(predicate['record']), record)
         self.peerings.share_created(statement)
@@ -297,30 +302,30 @@ class Ledger:
         first = batch.first
         self.add_id(statement.predicate['batch'])
         if first >> BATCH_ITEM_BITS in self.batches or any(first + i in self.records for i in range(batch.size)):
-            raise Refused('duplicate_subject', 'a record of the batch is there')
+            raise Refused('duplicate_subject', 'a record id of the batch is used twice')
         self.batches[first >> BATCH_ITEM_BITS] = batch.size
         self.record_count += batch.size
 
     def _check_types(self, entry: Entry, names: Set[str]) -> None:
         for name in names - self.types.keys():
-            raise Refused('type_unknown', f'{name} is not registered')
+            raise Refused('type_unknown', f'the type {name} was not registered')
         if entry.kid not in self.actors.signing:
             for name in names & self.agent_signed_types:
-                raise Refused('agent_signature_missing', f'agents sign records of {name} themselves')
+                raise Refused('agent_signature_missing', f'agents must sign records of {name} themselves')
 
     def has_record(self, number: int) -> bool:
         return number in self.records or number & ITEM_MASK < self.batches.get(number >> BATCH_ITEM_BITS, 0)
 
     def _add_record(self, number: int, record: Record | None) -> None:
         if self.has_record(number):
-            raise Refused('duplicate_subject', 'the record is there')
+            raise Refused('duplicate_subject', 'the record id is used twice')
         self.records[number] = record
         self.record_count += 1
 
     def add_id(self, name: str) -> None:
         number = f.id_number(name)
         if number in self.ids:
-            raise Refused('duplicate_subject', f'{name} is there')
+            raise Refused('duplicate_subject', f'{name} is used twice')
         self.ids.add(number)
 
     def _step(self, entry: Entry, statement: Statement) -> None:
@@ -330,7 +335,7 @@ class Ledger:
         record = self.gated(predicate['record'])
         by_server = entry.kid not in self.actors.signing
         if by_server and predicate['actor'] != SYSTEM and record.type in self.agent_signed_types:
-            raise Refused('agent_signature_missing', f'agents sign steps of {record.type} themselves')
+            raise Refused('agent_signature_missing', f'agents must sign steps of {record.type} themselves')
         record.step(statement, entry.leaf)
         if entry.kind == 'completion-submitted':
             self.add_id(predicate['completion'])
@@ -340,15 +345,16 @@ class Ledger:
         record = self.records.get(number)
         if record is None:
             code = 'transition_refused' if self.has_record(number) else 'subject_unknown'
-            raise Refused(code, f'{name} is no gated record of the ledger')
+            raise Refused(code, f'{name} is not a gated record of the ledger')
         return record
 
     def _share(self, _entry: Entry, statement: Statement) -> None:
-        record = self.records.get(f.id_number(statement.predicate['record']))
+        name = statement.predicate['record']
+        record = self.records.get(f.id_number(name))
         if record is None or record.payload != statement.digest:
-            raise Refused('subject_unknown', 'it is no gated record of the ledger, or the payload has another digest')
+            raise Refused('subject_unknown', f'no gated record {name} was created here with this payload')
         if record.principal != statement.party:
-            raise Refused('actor_not_entitled', 'a record is its principal’s to share')
+            raise Refused('actor_not_entitled', f'only its principal can share {name}, not {statement.party}')
         self.peerings.share_later(statement)
 
     def _erase(self, entry: Entry, statement: Statement) -> None:
@@ -357,27 +363,31 @@ class Ledger:
         of = int(predicate['seq'])
         is_missing = take_erasure(self.pending, self.erased, entry.seq, statement)
         if of >= entry.seq:
-            raise Refused('erasure_of_nothing', f'entry {of} does not stand before')
+            raise Refused('erasure_of_nothing', f'seq {of} is not before the erasure')
         if not is_missing and self.digests_of(of).get(subject.name) != subject.digest:
-            raise Refused('erasure_of_nothing', f'entry {of} digests no {subject.name}')
+            raise Refused('erasure_of_nothing', f'no {subject.name} with this digest at seq {of}')
         by, key = predicate['actor'], predicate.get('key', '')
         self.erasures.append(Erasure(entry.seq, subject.name, of, predicate['code'], by, key, predicate['recordedAt']))
 
     def _check_missing(self, entry: Entry) -> None:
         await_erasures(self.pending, entry)
         if entry.seq in self.pending:
-            raise Refused('erasure_unexplained', f'entry {entry.seq} does not erase {self.pending[entry.seq][1]}')
+            of, name, _ = self.pending[entry.seq]
+            found = f'the document of {name} at seq {of} is missing, and entry {entry.seq}, named as its erasure, is not an erasure'
+            raise Refused('erasure_unexplained', found)
 
     def _restore(self, entry: Entry, statement: Statement) -> None:
         self._check_definition(statement)
         found = statement.predicate['found']
         if found['size'] != entry.seq or found['chain'] != self.chain_before.hex():
-            raise Refused('chain_broken', 'it was not restored from the entries that stand before')
+            raise Refused(
+                'chain_broken', f'restored from {int(found["size"])} entries, but there are {entry.seq}, or their chain hash differs'
+            )
 
     def _check_definition(self, statement: Statement) -> None:
         assert self.definition is not None
         if statement.digest != self.definition.digest:
-            raise Refused('definition_mismatch', 'the ledger has another definition')
+            raise Refused('definition_mismatch', f'the ledger’s definition has the digest {self.definition.digest}, not {statement.digest}')
 
     def _set_policy(self, entry: Entry, statement: Statement) -> None:
         self._check_definition(statement)
@@ -392,28 +402,31 @@ class Ledger:
         assert before is not None and before.foreign is not None
         foreign, predicate = before.foreign, statement.predicate
         check_pair(foreign, before.recorded_at, statement.digest, predicate)
-        if self.policy is None or predicate['policy'] != self.policy[0]:
-            raise Refused('policy_refused', 'the policy is not the newest one')
+        if self.policy is None:
+            raise Refused('policy_refused', 'a statement was registered before a policy was set')
+        if predicate['policy'] != self.policy[0]:
+            raise Refused('policy_refused', f'registered under the policy {predicate["policy"]}, which is not the newest')
         judge(foreign, self.policy[1])
         self.add_id(statement.subjects[0].name)
 
     def end(self) -> None:
         """Makes the checks that need all entries. Raises Refused."""
         if self.statement_before is not None:
-            raise Refused('statement_pair', 'the last statement is not registered').at(self.size - 1)
+            raise Refused('statement_pair', f'no entry registers the statement at seq {self.size - 1}').at(self.size - 1)
         if self.pending:
-            _, name, _ = min(self.pending.values())
-            raise Refused('erasure_unexplained', f'no entry erases {name}')
+            by, (of, name, _) = min(self.pending.items(), key=lambda one: one[1])
+            found = f'the document of {name} at seq {of} is missing, and its erasure, entry {by}, is not in the ledger'
+            raise Refused('erasure_unexplained', found)
         beyond = [size for size in self.heads if size > self.size]
         if beyond or any(seq >= self.size for seq in self.places):
-            raise Refused('checkpoint_beyond_chain', f'a checkpoint is of more entries than the {self.size} that there are')
+            raise Refused('checkpoint_beyond_chain', f'a checkpoint or a receipt covers more than the {self.size} entries of the chain')
         if self.uncovered_kid is not None:
-            raise Refused(
-                'key_compromised', f'the key {self.uncovered_kid.hex()} is in wrong hands, and no kept checkpoint covers all that it signed'
-            )
+            found = f'the key {self.uncovered_kid.hex()} is compromised, and no stored checkpoint covers all entries that it signed'
+            raise Refused('key_compromised', found)
         if self.oldest_uncovered is not None and self.newest_ms is not None and self.newest_ms - self.oldest_uncovered[0] > TAIL_AGE_MS_MAX:
             seq = self.oldest_uncovered[1]
-            raise Refused('checkpoint_missing_tail', f'entry {seq} is more than a minute old, and no checkpoint covers it')
+            found = f'entry {seq} is more than a minute older than the newest entry, and no checkpoint covers it'
+            raise Refused('checkpoint_missing_tail', f'{found}: verify again when the ledger has a newer checkpoint')
 
 
 def _by_size(expected: Expected) -> dict[int, list[Head]]:

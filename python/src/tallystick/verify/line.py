@@ -52,8 +52,7 @@ class Received(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Facts of an entry whose line was verified. The checks that compare several entries need them.
-    """
+    """Facts of an entry whose line was verified. The checks that compare several entries need them."""
 
     seq: int
     kind: str
@@ -81,9 +80,10 @@ def await_erasures(pending: Pending, entry: Entry) -> None:
         if missing.erased_by is None:
             continue
         if missing.erased_by <= entry.seq:
-            raise Refused('erasure_unexplained', f'{missing.subject} is said to be erased before it was there')
+            raise Refused('erasure_unexplained', f'{missing.subject} was erased by seq {missing.erased_by}, before it existed')
         if missing.erased_by in pending:
-            raise Refused('erasure_unexplained', f'entry {missing.erased_by} is said to erase {missing.subject} and another document')
+            found = f'seq {missing.erased_by} is named as the erasure of {missing.subject} and of another document'
+            raise Refused('erasure_unexplained', found)
         pending[missing.erased_by] = (entry.seq, missing.subject, missing.digest)
 
 
@@ -93,12 +93,20 @@ def take_erasure(pending: Pending, erased: set[tuple[int, str]], seq: int, state
     """
     of, subject = int(statement.predicate['seq']), statement.subjects[0]
     if (of, subject.name) in erased:
-        raise Refused('duplicate_subject', f'{subject.name} of entry {of} is erased twice')
+        raise Refused('duplicate_subject', f'{subject.name} of seq {of} is erased twice')
     erased.add((of, subject.name))
     missing = pending.pop(seq, None)
     if missing not in (None, (of, subject.name, subject.digest)):
-        raise Refused('erasure_unexplained', f'entry {seq} does not erase the document that is missing')
+        assert missing is not None
+        raise Refused('erasure_unexplained', f'seq {seq} erases {subject.name} of seq {of}, not {missing[1]} of seq {missing[0]}')
     return missing is not None
+
+
+def unpaired(entry: Entry, before: Entry | None) -> Refused:
+    """Returns the error for an entry that breaks a pair. `before`: the statement directly before the entry, if there is one."""
+    if before is not None:
+        return Refused('statement_pair', f'seq {entry.seq} is {entry.kind}, but only statement-registered can follow a statement')
+    return Refused('statement_pair', f'seq {entry.seq} is statement-registered, but the entry before it is not a statement')
 
 
 class Context(NamedTuple):
@@ -112,9 +120,9 @@ def verify_line(data: bytes, context: Context) -> Entry:
     text = parse(data, LINE_DEPTH_MAX)
     value = f.filled(text.value, MEMBERS | {'chain'}, NULLABLE)
     if value is None:
-        raise Refused('line_syntax', 'not the members of a line')
+        raise Refused('line_syntax', 'a line has missing or unknown members')
     if not f.is_hex64(value['chain']):
-        raise Refused('line_syntax', 'chain is of another form')
+        raise Refused('line_syntax', 'chain does not have the required form')
     check_head(value)
     return verify_members(value, text.plain, context)
 
@@ -152,15 +160,15 @@ def verify_members(value: dict[str, Any], plain: bool, context: Context) -> Entr
 
 def check_head(value: dict[str, Any]) -> None:
     if not f.is_integer(value['seq'], 0) or not isinstance(value['kind'], str):
-        raise Refused('line_syntax', 'seq or kind is of another form')
+        raise Refused('line_syntax', 'seq or kind does not have the required form')
     if not f.is_time(value['recordedAt']) or not f.is_hex64(value['leaf']) or not isinstance(value['envelope'], str):
-        raise Refused('line_syntax', 'recordedAt, leaf or envelope is of another form')
+        raise Refused('line_syntax', 'recordedAt, leaf or envelope does not have the required form')
     if value['items'] is not None and not isinstance(value['items'], list):
-        raise Refused('line_syntax', 'items of another form')
+        raise Refused('line_syntax', 'items is neither null nor a list')
     if not isinstance(value['documents'], list):
-        raise Refused('line_syntax', 'documents of another form')
+        raise Refused('line_syntax', 'documents is not a list')
     if not (value['received'] is None or isinstance(value['received'], str)) or not (value['signer'] is None or is_signer(value['signer'])):
-        raise Refused('line_syntax', 'received or signer is of another form')
+        raise Refused('line_syntax', 'received or signer does not have the required form')
 
 
 def read_documents(value: dict[str, Any]) -> None:
@@ -171,7 +179,7 @@ def read_documents(value: dict[str, Any]) -> None:
 def _read_document(value: Any) -> dict[str, Any]:
     document = f.filled(value, _DOCUMENT, _DOCUMENT_NULLABLE)
     if document is None or not _is_document(document):
-        raise Refused('line_syntax', 'a document of another form')
+        raise Refused('line_syntax', 'a document does not have the required form')
     if document['salt'] is not None:
         parse_salt(document['salt'])
     return document
@@ -203,10 +211,15 @@ def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple
     statement = parse_statement(envelope.payload)
     check_claims(envelope, statement)
     leaf = leaf_hash(data)
-    said = (value['kind'], value['recordedAt'], value['leaf'])
-    if said != (statement.kind, statement.predicate['recordedAt'], leaf.hex()):
-        raise Refused('line_contradicts_envelope', 'kind, recordedAt or leaf is not that of the envelope')
+    check_agrees(value, statement, leaf)
     return envelope, statement, leaf, signer
+
+
+def check_agrees(claims: dict[str, Any], statement: Statement, leaf: bytes) -> None:
+    """Checks that a line or a proof names the leaf, kind and time that its envelope has."""
+    for name, signed in (('leaf', leaf.hex()), ('kind', statement.kind), ('recordedAt', statement.predicate['recordedAt'])):
+        if claims[name] != signed:
+            raise Refused('line_contradicts_envelope', f'{name} is {signed} in the envelope, but {claims[name][:64]!r} beside it')
 
 
 def _signer(value: dict[str, Any], envelope: Envelope) -> Key:
@@ -215,7 +228,7 @@ def _signer(value: dict[str, Any], envelope: Envelope) -> Key:
     """
     key = parse_key(value['alg'], f.from_base64(value['spki'], 'a key'))
     if key.kid != envelope.kid:
-        raise Refused('line_contradicts_envelope', 'signer is not the key of the envelope')
+        raise Refused('line_contradicts_envelope', f'signer is {key.kid.hex()}, but {envelope.kid.hex()} signed the envelope')
     return key
 
 
@@ -245,11 +258,13 @@ def check_definition(statement: Statement) -> None:
         keys = [predicate[side]['envelopeKey'] for side in ('inviter', 'invited')]
     elif 'newKey' in predicate:
         keys = [predicate['newKey']]
-    if definition is not None and sha256(canonical(definition)).hexdigest() != statement.digest:
-        raise Refused('definition_mismatch', f'{name} has another digest than its definition')
+    digest = statement.digest if definition is None else sha256(canonical(definition)).hexdigest()
+    if digest != statement.digest:
+        raise Refused('definition_mismatch', f'{name} has the digest {digest}, but {statement.digest} was signed')
     for key in keys:
-        if parse_key(key['alg'], f.from_base64(key['spki'], 'a key')).kid.hex() != key['kid']:
-            raise Refused('kid_mismatch', f'the kid {key["kid"]} is not the thumbprint of its key')
+        thumbprint = parse_key(key['alg'], f.from_base64(key['spki'], 'a key')).kid.hex()
+        if thumbprint != key['kid']:
+            raise Refused('kid_mismatch', f'the key’s thumbprint is {thumbprint}, not {key["kid"]}')
 
 
 def handshake(peer: str, predicate: dict[str, Any]) -> dict[str, Any]:
@@ -260,18 +275,20 @@ def _verify_items(value: dict[str, Any], statement: Statement, plain: bool) -> B
     items = value['items']
     if statement.kind != 'batch-notarized':
         if items is not None:
-            raise Refused('batch_contradicts_statement', 'items of what is no batch')
+            raise Refused('batch_contradicts_statement', f'{statement.kind} cannot have items')
         return None
     if items is None or len(items) != statement.predicate['count']:
-        raise Refused('batch_contradicts_statement', f'not {statement.predicate["count"]} items, as signed')
+        found = f'{len(items or ())} items, but {int(statement.predicate["count"])} were signed'
+        raise Refused('batch_contradicts_statement', found)
     for item in items:
         check_item(item)
-    if root_of([leaf_hash(canonical(item, plain)) for item in items]).hex() != statement.digest:
-        raise Refused('batch_contradicts_statement', 'the items have another root')
+    root = root_of([leaf_hash(canonical(item, plain)) for item in items]).hex()
+    if root != statement.digest:
+        raise Refused('batch_contradicts_statement', f'the root of the items is {root}, but {statement.digest} was signed')
     first = f.id_number(items[0]['record'])
     for index, item in enumerate(items):
         if index != f.id_number(item['record']) & ITEM_MASK or f.id_number(item['record']) != first + index:
-            raise Refused('batch_item', f'the id of item {index} does not follow')
+            raise Refused('batch_item', f'item {index} is {item["record"]}, which is not the next id of the batch')
     return Batch(
         first,
         len(items),
@@ -280,14 +297,23 @@ def _verify_items(value: dict[str, Any], statement: Statement, plain: bool) -> B
     )
 
 
+def check_count(statement: Statement, count: int) -> None:
+    """Checks that the entry is a batch of `count` items."""
+    if statement.kind != 'batch-notarized':
+        raise Refused('batch_contradicts_statement', f'{statement.kind} cannot have items')
+    if count != statement.predicate['count']:
+        signed = int(statement.predicate['count'])
+        raise Refused('batch_contradicts_statement', f'the item is one of {count}, but {signed} were signed')
+
+
 def check_item(item: Any) -> None:
     fits = isinstance(item, dict) and item.keys() >= _ITEM
     if not fits or not (f.is_id_of(item['record'], 'rec') and f.is_type(item['type']) and f.is_hex64(item['digest'])):
-        raise Refused('batch_item', 'an item lacks a member, or has one of another format')
+        raise Refused('batch_item', 'an item has a missing or malformed member')
     for name in item.keys() - _ITEM:
         check = _ITEM_OPTIONAL.get(name)
         if check is None or not check(item[name]):
-            raise Refused('batch_item', f'{name[:64]!r} of an item')
+            raise Refused('batch_item', f'the member {name[:64]!r} of an item is unknown or malformed')
 
 
 def documents_of(statement: Statement, items: list[dict[str, Any]] | None) -> list[tuple[str, str, str | None]]:
@@ -316,13 +342,13 @@ def verify_documents(
 ) -> tuple[Missing, ...]:
     wanted, documents = documents_of(statement, items), value['documents']
     if len(documents) != len(wanted):
-        raise Refused('document_presence', f'{len(documents)} documents, where {len(wanted)} are digested')
+        raise Refused('document_presence', f'{len(documents)} documents, but {len(wanted)} were signed')
     missing: list[Missing] = []
     for document, (subject, digest, _) in zip(documents, wanted, strict=True):
         if document['subject'] != subject:
-            raise Refused('document_presence', f'a document of {document["subject"][:64]!r}, where {subject} belongs')
+            raise Refused('document_presence', f'a document of {document["subject"][:64]!r} instead of {subject}')
         if document['digest'] != digest:
-            raise Refused('document_digest', f'{subject} has the digest {document["digest"]}, signed is {digest}')
+            raise Refused('document_digest', f'the line has the digest {document["digest"]} of {subject}, but {digest} was signed')
         if document['salt'] is None:
             missing.append(_missing(document, withheld))
         else:
@@ -335,16 +361,16 @@ def verify_documents(
 def _missing(document: dict[str, Any], withheld: bool) -> Missing:
     erased_by = document['erasedBy']
     if document['document'] is not None:
-        raise Refused('document_presence', f'{document["subject"]} without its salt')
+        raise Refused('document_presence', f'the document of {document["subject"]} has no salt, so it is only half erased')
     if erased_by is None and not withheld:
-        raise Refused('document_presence', f'{document["subject"]} is missing')
+        raise Refused('document_presence', f'the document of {document["subject"]} is missing, and no erasure is named')
     return Missing(document['subject'], document['digest'], None if erased_by is None else int(erased_by))
 
 
 def _check_document(document: dict[str, Any], plain: bool, withheld: bool) -> None:
     subject = document['subject']
     if withheld or document['erasedBy'] is not None or document['document'] is None:
-        raise Refused('document_presence', f'{subject} is there, and is said not to be')
+        raise Refused('document_presence', f'the salt of {subject} is present, but its document is missing, erased or withheld')
     salt = parse_salt(document['salt'])
     check_digest(document['document'], salt, document['digest'], plain, subject)
 
@@ -355,38 +381,38 @@ def _check_beside(document: dict[str, Any], references: str | None, plain: bool)
     if document['salt'] is not None:
         check_references(document['references'], parse_salt(document['salt']), references, plain, subject)
     elif document['references'] is not None:
-        raise Refused('document_presence', f'references of {subject} without its salt')
+        raise Refused('document_presence', f'references of {subject} are present without their salt')
 
 
 def parse_salt(value: object) -> bytes:
     if not isinstance(value, str):
-        raise Refused('line_syntax', 'a salt is no text')
+        raise Refused('line_syntax', 'a salt is not a text')
     salt = f.from_base64url(value)
     if salt is None:
         raise Refused('bad_base64url', 'a salt is not canonical base64url')
     if len(salt) != SALT_BYTES:
-        raise Refused('line_syntax', 'a salt is not 16 bytes in base64url')
+        raise Refused('line_syntax', f'a salt has {len(salt)} bytes, not {SALT_BYTES}')
     return salt
 
 
 def check_digest(document: Any, salt: bytes, digest: str, plain: bool, subject: str) -> None:
     found = sha256(b'\x03' + salt + canonical(document, plain)).hexdigest()
     if found != digest:
-        raise Refused('document_digest', f'{subject} has the digest {found}, signed is {digest}')
+        raise Refused('document_digest', f'{subject} has the digest {found}, but {digest} was signed')
 
 
 def check_references(value: Any, salt: bytes, digest: str | None, plain: bool, subject: str) -> None:
     if (value is not None) != (digest is not None):
-        raise Refused('document_presence', f'references of {subject} are there and not signed, or signed and not there')
+        raise Refused('document_presence', f'the references of {subject} are {"missing" if value is None else "not signed"}')
     if value is None or digest is None:
         return
-    check_digest(value, salt, digest, plain, f'references of {subject}')
+    check_digest(value, salt, digest, plain, f'the list of references of {subject}')
 
 
 def verify_received(data: bytes | None, statement: Statement) -> Received | None:
     claim = statement.predicate.get('received') or statement.predicate.get('offer')
     if (claim is None) != (data is None):
-        raise Refused('received_mismatch', 'a received envelope is missing, or there is one where none belongs')
+        raise Refused('received_mismatch', f'{statement.kind} with{"out" if data is None else ""} a received entry')
     if claim is None or data is None:
         return None
     envelope = parse_envelope(data)
@@ -399,7 +425,7 @@ def verify_received(data: bytes | None, statement: Statement) -> Received | None
         _check_offer(statement, received)
     elif statement.kind == 'peer-key-rotated':
         if canonical(received.predicate['newKey']) != canonical(statement.predicate['newKey']):
-            raise Refused('received_mismatch', 'the rotation names another key')
+            raise Refused('received_mismatch', 'newKey differs from the key that the other ledger names')
     else:
         _check_addressed(received, statement.predicate['peer'])
     return Received(envelope, received, leaf)
@@ -407,16 +433,16 @@ def verify_received(data: bytes | None, statement: Statement) -> Received | None
 
 def _check_claim(claim: dict[str, Any], received: Statement, leaf: bytes) -> None:
     if claim['leaf'] != leaf.hex() or claim['ledger'] != received.ledger:
-        raise Refused('received_mismatch', 'the received envelope is not the one that the entry names')
+        raise Refused('received_mismatch', 'the received entry has another leaf or ledger than the entry names')
     if 'kind' not in claim:
         if received.kind != 'step-offered':
-            raise Refused('received_mismatch', 'what was received is no offer')
+            raise Refused('received_mismatch', f'the received entry is {received.kind}, not step-offered')
         return
     event = ('version' in received.predicate and 'from' in received.predicate) or received.kind == 'record-created'
     said = (claim['kind'], claim['record'], claim['version'])
     version = received.predicate.get('version') if event else None
     if said != (received.kind, received.predicate.get('record'), version):
-        raise Refused('received_mismatch', 'the received entry is not what the entry says of it')
+        raise Refused('received_mismatch', 'the received entry has another kind, record or version than the entry names')
 
 
 def _check_addressed(received: Statement, peer: str) -> None:
@@ -434,7 +460,7 @@ def _check_addressed(received: Statement, peer: str) -> None:
     elif received.kind in ('peer-added', 'peer-revoked'):
         named = received.subjects[0].name
     if named != peer:
-        raise Refused(code, f'{received.kind} is of another peering')
+        raise Refused(code, f'{received.kind} belongs to another peering than {peer}')
 
 
 def _check_offer(statement: Statement, offer: Statement) -> None:
@@ -444,15 +470,15 @@ def _check_offer(statement: Statement, offer: Statement) -> None:
     said = (step['offer']['peer'], statement.kind, agent, *map(step.get, names))
     wanted = (offered['peer'], offered['step'], offer.party, *map(offered.get, names))
     if said != wanted or [s.digest for s in statement.subjects] != [s.digest for s in offer.subjects]:
-        raise Refused('offer_mismatch', 'the step is not the one that was offered')
+        raise Refused('offer_mismatch', 'the step differs from the one that was offered')
 
 
 def _verify_foreign(value: dict[str, Any], data: bytes) -> Entry:
     foreign = parse_registered(data)
     if value['leaf'] != foreign.leaf.hex():
-        raise Refused('line_contradicts_envelope', 'leaf is not that of the statement')
+        raise Refused('line_contradicts_envelope', f'leaf is {foreign.leaf.hex()} in the envelope, but {value["leaf"]!r} beside it')
     if value['documents'] or value['items'] is not None or value['received'] is not None or value['signer'] is not None:
-        raise Refused('document_presence', 'something lies beside a registered statement')
+        raise Refused('document_presence', 'a registered statement cannot have documents, items, a received entry or a signer')
     return Entry(
         int(value['seq']),
         STATEMENT,

@@ -59,13 +59,13 @@ def root_of(leaves: list[bytes]) -> bytes:
 def root_by_path(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes:
     """Returns the root that a path leads to (RFC 9162 §2.1.3.2). Raises Refused."""
     if not 0 <= index < size:
-        raise Refused('merkle_range', f'leaf {index} is none of {size}')
+        raise Refused('merkle_range', f'leaf {index} is not one of {size} leaves')
     if any(len(sibling) != 32 for sibling in path):
-        raise Refused('merkle_path', 'a hash of the path is not 32 bytes long')
+        raise Refused('merkle_path', 'a hash of the path does not have 32 bytes')
     node, last, root = index, size - 1, leaf
     for sibling in path:
         if last == 0:
-            raise Refused('merkle_path', 'the path is too long')
+            raise Refused('merkle_path', f'{len(path)} hashes are too many for {size} leaves')
         if node & 1 or node == last:
             root = node_hash(sibling, root)
             while not node & 1 and node:
@@ -76,7 +76,7 @@ def root_by_path(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes
         node >>= 1
         last >>= 1
     if last:
-        raise Refused('merkle_path', 'the path is too short')
+        raise Refused('merkle_path', f'{len(path)} hashes are too few for {size} leaves')
     return root
 
 
@@ -88,18 +88,19 @@ def check_inclusion(leaf: bytes, index: int, size: int, path: list[bytes], root:
 def root_by_consistency(first: int, second: int, path: list[bytes], first_root: bytes) -> bytes:
     """Returns the root of `second` leaves that begin with the tree of `first` (RFC 9162 §2.1.4.2). Raises Refused."""
     if not 1 <= first <= second:
-        raise Refused('merkle_range', f'{first} and {second} are not two sizes, the smaller one first')
+        raise Refused('merkle_range', f'the first size, {first}, must be from 1 to the second size, {second}')
     if any(len(node) != 32 for node in path):
-        raise Refused('merkle_path', 'a hash of the path is not 32 bytes long')
+        raise Refused('merkle_path', 'a hash of the path does not have 32 bytes')
+    ends = f'from {first} to {second} leaves'
     if first == second:
         if path:
-            raise Refused('merkle_path', 'the path is too long')
+            raise Refused('merkle_path', f'{len(path)} hashes are too many {ends}')
         return first_root
     nodes = list(path)
     if first & (first - 1) == 0:
         nodes.insert(0, first_root)
     if not nodes:
-        raise Refused('merkle_path', 'the path is too short')
+        raise Refused('merkle_path', f'a path {ends} needs at least one hash')
     at, last = first - 1, second - 1
     while at & 1:
         at >>= 1
@@ -107,7 +108,7 @@ def root_by_consistency(first: int, second: int, path: list[bytes], first_root: 
     old = new = nodes[0]
     for node in nodes[1:]:
         if last == 0:
-            raise Refused('merkle_path', 'the path is too long')
+            raise Refused('merkle_path', f'{len(path)} hashes are too many {ends}')
         if at & 1 or at == last:
             old = node_hash(node, old)
             new = node_hash(node, new)
@@ -119,12 +120,12 @@ def root_by_consistency(first: int, second: int, path: list[bytes], first_root: 
         at >>= 1
         last >>= 1
     if last:
-        raise Refused('merkle_path', 'the path is too short')
+        raise Refused('merkle_path', f'{len(path)} hashes are too few {ends}')
     if old != first_root:
-        raise Refused('merkle_path', f'the path does not lead to the root of {first}')
+        raise Refused('merkle_path', f'the path {ends} does not start at the smaller root')
     return new
 
 
 def check_consistency(first: int, second: int, path: list[bytes], first_root: bytes, second_root: bytes) -> None:
     if root_by_consistency(first, second, path, first_root) != second_root:
-        raise Refused('merkle_path', f'the path does not lead to the root of {second}')
+        raise Refused('merkle_path', f'the path from {first} to {second} leaves leads to another root')

@@ -54,21 +54,21 @@ def note_key(name: str, spki: bytes, kind: int = LOG) -> NoteKey:
 
 def parse_verifier_key(text: object, kind: int = LOG) -> NoteKey:
     if not isinstance(text, str) or text.count('+') < 2:
-        raise Refused('verifier_key', 'not <name>+<id>+<key>')
+        raise Refused('verifier_key', 'a verifier key must be <name>+<id>+<key>')
     name, shown, encoded = text.split('+', 2)
     try:
         if not is_key_name(name):
-            raise Refused('verifier_key', 'not <name>+<id>+<key>')
+            raise Refused('verifier_key', 'a verifier key must be <name>+<id>+<key>')
         data = from_base64(encoded, 'the key')
         if data[:1] != bytes([kind]):
             raise Refused('verifier_key', f'{name} has a key of type {_type_name(data[:1])}, not of type {_type_name(bytes([kind]))}')
         if not _ID.match(shown) or len(data) != 33:
-            raise Refused('verifier_key', 'not <name>+<id>+<key>')
+            raise Refused('verifier_key', 'a verifier key must be <name>+<id>+<key>')
         key = note_key(name, ed25519_spki(data[1:]), kind)
     except Refused as refused:
         raise Refused('verifier_key', refused.reason) from None
     if key.id.hex() != shown:
-        raise Refused('verifier_key', 'the id is not that of the key')
+        raise Refused('verifier_key', 'the key id does not match the key')
     return key
 
 
@@ -83,11 +83,11 @@ def parse_checkpoint(note: str) -> Checkpoint:
     text, lines = _parse_note(note)
     parts = text.split('\n')
     if len(parts) != 5 or parts[4] or not is_key_name(parts[0]) or not _SIZE.match(parts[1]) or not parts[3].startswith('chain '):
-        raise Refused('checkpoint_syntax', 'not origin, size, root and chain')
+        raise Refused('checkpoint_syntax', 'a checkpoint must be origin, size, root and chain')
     size = int(parts[1])
     root, chain = _hash(parts[2]), _hash(parts[3][6:])
     if size > INTEGER_MAX:
-        raise Refused('checkpoint_syntax', 'a size beyond 2^53 - 1')
+        raise Refused('checkpoint_syntax', 'the size is larger than 2^53 - 1')
     return Checkpoint(parts[0], size, root, chain, text, lines, note)
 
 
@@ -97,46 +97,46 @@ def _hash(text: str) -> bytes:
     except Refused as refused:
         raise Refused('checkpoint_syntax', refused.reason) from None
     if len(found) != 32:
-        raise Refused('checkpoint_syntax', 'a hash that is not 32 bytes')
+        raise Refused('checkpoint_syntax', f'a hash has {len(found)} bytes, not 32')
     return found
 
 
 def _parse_note(note: str) -> tuple[str, tuple[Line, ...]]:
     if utf8_length(note) > NOTE_BYTES_MAX:
-        raise Refused('note_syntax', f'more than {NOTE_BYTES_MAX} bytes')
+        raise Refused('note_syntax', f'the note has more than {NOTE_BYTES_MAX} bytes')
     if _CONTROL.search(note) or _SURROGATE.search(note):
-        raise Refused('note_syntax', 'a control character, or half of a surrogate pair')
+        raise Refused('note_syntax', 'the note has a control character or a lone surrogate')
     text, blank, signatures = note.rpartition('\n\n')
     if not blank or not signatures.endswith('\n'):
-        raise Refused('note_syntax', 'no blank line before the signatures, or no newline at the end')
+        raise Refused('note_syntax', 'a note must have a text, a blank line, signatures, and a newline at its end')
     lines = signatures[:-1].split('\n')
     if not 1 <= len(lines) <= NOTE_SIGNATURES_MAX:
-        raise Refused('note_syntax', f'not 1 to {NOTE_SIGNATURES_MAX} signatures')
+        raise Refused('note_syntax', f'the note has {len(lines)} signatures, not 1 to {NOTE_SIGNATURES_MAX}')
     return text + '\n', tuple(_line(line) for line in lines)
 
 
 def _line(line: str) -> Line:
     parts = line.split(' ')
     if len(parts) != 3 or parts[0] != '\u2014' or not is_key_name(parts[1]):
-        raise Refused('note_syntax', 'a signature line of another form')
+        raise Refused('note_syntax', f'not a signature line: {line[:80]!r}')
     try:
         data = from_base64(parts[2], 'a signature')
     except Refused as refused:
         raise Refused('note_syntax', refused.reason) from None
     if len(data) < 5:
-        raise Refused('note_syntax', 'a signature without bytes')
+        raise Refused('note_syntax', 'a signature is empty')
     return Line(parts[1], data[:4], data[4:])
 
 
 def check_note(checkpoint: Checkpoint, key: NoteKey) -> None:
     if checkpoint.origin != key.name:
-        raise Refused('checkpoint_foreign', f'the checkpoint is of {checkpoint.origin!r}, the key of {key.name!r}')
+        raise Refused('checkpoint_foreign', f'the checkpoint belongs to {checkpoint.origin!r}, not to {key.name!r}')
     signatures = [line for line in checkpoint.lines if line.name == key.name and line.id == key.id]
     if not signatures:
-        raise Refused('note_unsigned', f'no signature of {key.name}')
+        raise Refused('note_unsigned', f'the checkpoint has no signature of {key.name}')
     for line in signatures:
         if not is_signed(key.key, line.signature, checkpoint.text.encode()):
-            raise Refused('signature_invalid', f'the signature of {key.name} does not verify')
+            raise Refused('signature_invalid', f'the checkpoint’s signature by {key.name} does not verify')
 
 
 class Cosignatures(NamedTuple):
@@ -160,7 +160,7 @@ def count_cosignatures(checkpoint: Checkpoint, witnesses: list[NoteKey]) -> Cosi
             message = f'cosignature/v1\ntime {seconds}\n{checkpoint.text}'.encode()
             is_timed = len(line.signature) == 72 and 0 < seconds <= COSIGNATURE_SECONDS_MAX
             if not is_timed or not is_signed(witness.key, line.signature[8:], message):
-                raise Refused('signature_invalid', f'the cosignature of {witness.name} does not verify')
+                raise Refused('signature_invalid', f'the cosignature by {witness.name} does not verify')
         found += bool(lines)
     known = {(witness.name, witness.id) for witness in witnesses}
     unknown = sum(line.name != checkpoint.origin and (line.name, line.id) not in known for line in checkpoint.lines)
@@ -178,7 +178,7 @@ def witnessed_sizes(notes: list[str], key: NoteKey, witnesses: list[NoteKey], le
         checkpoint = parse_checkpoint(note)
         check_note(checkpoint, key)
         if checkpoint.size == 0:
-            raise Refused('checkpoint_mismatch', 'no checkpoint of an empty ledger is ever signed')
+            raise Refused('checkpoint_mismatch', 'the checkpoint covers no entry, and such a checkpoint is never signed')
         if witnesses and count_cosignatures(checkpoint, witnesses).cosigned >= least:
             found.append(checkpoint.size)
     return found
@@ -187,10 +187,10 @@ def witnessed_sizes(notes: list[str], key: NoteKey, witnesses: list[NoteKey], le
 def parse_witnesses(texts: list[str], least: int | None) -> tuple[list[NoteKey], int]:
     witnesses = [parse_verifier_key(text, WITNESS) for text in texts]
     if len({witness.name for witness in witnesses}) + len({witness.key.kid for witness in witnesses}) < 2 * len(witnesses):
-        raise Refused('verifier_key', 'a witness stands there twice')
+        raise Refused('verifier_key', 'two witnesses have the same name or key, and would count twice')
     asked = len(witnesses) if least is None else least
     if asked < 1 and (texts or least is not None):
-        raise Refused('witnesses_too_few', 'at least one witness must have cosigned')
+        raise Refused('witnesses_too_few', 'the number of needed witnesses must be 1 or more')
     if asked > len(witnesses):
-        raise Refused('witnesses_too_few', f'{asked} are asked for, and {len(witnesses)} are known')
+        raise Refused('witnesses_too_few', f'{asked} of {len(witnesses)} witnesses is not possible')
     return witnesses, asked

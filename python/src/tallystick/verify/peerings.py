@@ -88,16 +88,13 @@ class Peerings:
         predicate, name = statement.predicate, statement.subjects[0].name
         invited = 'counterpart' in predicate
         own, other = (predicate['invited'], predicate['inviter']) if invited else (predicate['inviter'], predicate['invited'])
-        if (own['ledger'], own['origin'], own['genesis'], own['envelopeKey']) != (
-            self.ledger,
-            self.origin,
-            self.genesis,
-            self.own_key,
-        ):
-            raise Refused('definition_mismatch', 'the handshake names this ledger otherwise than it is')
+        itself = {'ledger': self.ledger, 'origin': self.origin, 'genesis': self.genesis, 'envelopeKey': self.own_key}
+        for member, value in itself.items():
+            if own[member] != value:
+                raise Refused('definition_mismatch', f'{member} of this ledger in the handshake is not that of the ledger')
         before = self.newest_with.get(other['ledger'])
         if name in self.peerings or (before is not None and before.state != REVOKED):
-            raise Refused('duplicate_subject', f'there is a peering with {other["ledger"]}')
+            raise Refused('duplicate_subject', f'there is already a peering with {other["ledger"]}, or one named {name}')
         key = parse_key(other['envelopeKey']['alg'], f.from_base64(other['envelopeKey']['spki'], 'a key'))
         state = ACTIVE if invited else PENDING
         self.peerings[name] = Peering(name, other['ledger'], statement.digest, entry.leaf, state, key)
@@ -106,7 +103,7 @@ class Peerings:
     def change(self, statement: Statement, state: str) -> None:
         peering = self._as_added(statement)
         if peering.state not in _BEFORE[state]:
-            raise Refused('transition_refused', f'{statement.kind} of a peering that is {peering.state}')
+            raise Refused('transition_refused', f'{statement.kind} is not possible, because {peering.name} is {peering.state}')
         peering.state = state
 
     def _as_added(self, statement: Statement) -> Peering:
@@ -126,7 +123,7 @@ class Peerings:
         performer = predicate.get('performer', '')
         ledger, remote, _ = performer.partition('/')
         if remote and all(self.peerings[peer].other != ledger for peer in peers):
-            raise Refused('not_shared', 'the record is not shared with the ledger of its performer')
+            raise Refused('not_shared', f'the record’s performer is an agent of {ledger}, but the record is not shared with it')
 
     def share_later(self, statement: Statement) -> None:
         self._share(statement.predicate['record'], statement.predicate['share'])
@@ -139,7 +136,7 @@ class Peerings:
             if state not in (ACTIVE, SUSPENDED):
                 raise Refused('peer_not_active', f'{peer} is {state}')
             if peer in shared:
-                raise Refused('duplicate_subject', f'the record is shared with {peer}')
+                raise Refused('duplicate_subject', f'{record} is shared with {peer} twice')
             shared.add(peer)
         return peers
 
@@ -169,35 +166,36 @@ class Peerings:
         """Applies the rules for every entry of another ledger. `about`: a statement of this ledger whose subject is the peering."""
         peering = self._known(name)
         if claim['ledger'] != peering.other:
-            raise Refused('ledger_foreign', f'{claim["ledger"]} is not the ledger of {name}')
+            raise Refused('ledger_foreign', f'an entry of {claim["ledger"]} came through the peering with {peering.other}')
         if about is not None:
             _check_about(peering, about)
         seq = int(claim['seq'])
         key = peering.key_at(seq)
         if received.envelope.kid != key.kid:
-            raise Refused('key_not_current', f'the key is not that of entry {seq} of {peering.other}')
+            found = f'signed by {received.envelope.kid.hex()}, but the peer’s key for entry {seq} is {key.kid.hex()}'
+            raise Refused('key_not_current', found)
         check_signature(received.envelope, key)
         if peering.state != ACTIVE and not (peering.state == PENDING and received.statement.kind in _OF_PENDING):
             raise Refused('peer_not_active', f'{name} is {peering.state}')
         if seq in peering.received:
             code = 'offer_answered_twice' if received.statement.kind == 'step-offered' else 'received_twice'
-            raise Refused(code, f'entry {seq} of {peering.other} was received before')
+            raise Refused(code, f'entry {seq} of {peering.other} was already received')
         peering.received.add(seq)
         return peering
 
     def _receive_handshake(self, peering: Peering, received: Received) -> None:
         _check_about(peering, received.statement)
         if received.statement.predicate.get('counterpart') != peering.leaf:
-            raise Refused('handshake_mismatch', 'the halves of the handshake do not name each other')
+            raise Refused('handshake_mismatch', f'the counterpart is not {peering.leaf}, the leaf of the entry that added the peering')
         if peering.state != PENDING:
-            raise Refused('transition_refused', f'the other half of a handshake came, and {peering.name} is {peering.state}')
+            raise Refused('transition_refused', f'a handshake was received, but {peering.name} is {peering.state}, not {PENDING}')
         peering.state = ACTIVE
 
     def _receive_record(self, peering: Peering, received: Received, ids: Ids) -> None:
         statement = received.statement
         name: str = statement.predicate['record']
         if ids.has_record(f.id_number(name)):
-            raise Refused('not_home', f'{peering.other} is not the home of {name}')
+            raise Refused('not_home', f'the home of {name} is this ledger, not {peering.other}')
         if statement.kind == 'record-shared':
             peering.shared.add(name)
             return
@@ -206,35 +204,39 @@ class Peerings:
             if name not in peering.shared and all(share['peer'] != peering.name for share in statement.predicate.get('share', [])):
                 raise Refused('not_shared', f'{name} is not shared with this ledger')
             if copy is not None:
-                raise Refused('received_twice', f'{name} was received before')
+                raise Refused('received_twice', f'the creation of {name} was already received')
             peering.copies[name] = Record(statement, received.leaf)
             return
         if copy is None:
-            raise Refused('subject_unknown', f'the first entry of {name} did not come')
+            raise Refused('subject_unknown', f'the creation of {name} was not received')
         copy.step(statement, received.leaf)
         offer = statement.predicate.get('offer')
         if offer is not None and offer['ledger'] == self.ledger:
             if offer['peer'] != peering.name:
-                raise Refused('offer_mismatch', 'the offer was made by another peering')
+                raise Refused('offer_mismatch', f'the offer was made to {offer["peer"]}, but its answer came from {peering.name}')
             self._answer(offer, statement)
 
     def _receive_erasure(self, peering: Peering, statement: Statement) -> None:
         of, subject = int(statement.predicate['seq']), statement.subjects[0]
         if peering.documents.get((of, subject.name)) != subject.digest:
-            raise Refused('erasure_of_nothing', f'entry {of} of {peering.other} did not come, or digests no {subject.name}')
+            raise Refused('erasure_of_nothing', f'no {subject.name} with this digest was received from seq {of} of {peering.other}')
 
     def _answer(self, claim: dict[str, Any], answer: Statement) -> None:
         """Matches an answer of the other ledger with an offer of this ledger."""
         offer = self.offers.get(int(claim['seq'])) if claim['ledger'] == self.ledger else None
         if offer is not None and offer.answered:
-            raise Refused('offer_answered_twice', 'the offer was answered before')
+            raise Refused('offer_answered_twice', f'the offer at seq {int(claim["seq"])} was already answered')
         if offer is None or offer.leaf != claim['leaf'] or offer.record != answer.predicate['record']:
-            raise Refused('offer_mismatch', 'it answers an offer that was not made')
+            raise Refused(
+                'offer_mismatch', f'there is no such offer at seq {int(claim["seq"])}: the answer has another ledger, leaf or record'
+            )
         named = claim if answer.kind in STEPS else answer.predicate
         if named['peer'] != offer.statement.predicate['peer']:
-            raise Refused('offer_mismatch', 'it answers an offer to another peering')
+            raise Refused(
+                'offer_mismatch', f'the answer names {named["peer"]}, but the offer was made to {offer.statement.predicate["peer"]}'
+            )
         if answer.kind in STEPS and not _is_offered(offer.statement, answer):
-            raise Refused('offer_mismatch', 'the step is not the one that was offered')
+            raise Refused('offer_mismatch', 'the step differs from the one that was offered')
         offer.answered = True
 
     # The following methods check offers.
@@ -246,7 +248,7 @@ class Peerings:
             raise Refused('peer_not_active', f'{peering.name} is {peering.state}')
         copy = peering.copies.get(predicate['record'])
         if copy is None or copy.payload != statement.digest:
-            raise Refused('subject_unknown', f'{predicate["record"]} did not come by this peering')
+            raise Refused('subject_unknown', f'{predicate["record"]} was not received from {peering.name} with this payload')
         if 'completion' in predicate:
             ids.add_id(predicate['completion'])
         self.offers[entry.seq] = Offer(statement, entry.leaf)
@@ -257,7 +259,8 @@ class Peerings:
         assert entry.received is not None
         peering = self._accept(claim['peer'], claim, entry.received)
         if peering.name not in self.shared.get(statement.predicate['record'], ()):
-            raise Refused('not_shared', 'the record is not shared with the ledger that offers')
+            record = statement.predicate['record']
+            raise Refused('not_shared', f'{record} is not shared with {peering.name}, which offered a step of it')
 
     def refuse(self, entry: Entry, statement: Statement, _ids: Ids) -> None:
         claim = statement.predicate['received']
@@ -271,14 +274,17 @@ class Peerings:
         new = statement.predicate['newKey']
         key = parse_key(new['alg'], f.from_base64(new['spki'], 'a key'))
         if key.kid in peering.kids or peering.keys[-1][0] >= int(claim['seq']):
-            raise Refused('key_not_current', f'the key {key.kid.hex()} has signed for {peering.other} before, or is not its next one')
+            found = f'the key {key.kid.hex()} was already a key of {peering.other}, or a later rotation was already received'
+            raise Refused('key_not_current', found)
         peering.keys.append((int(claim['seq']), key))
         peering.kids.add(key.kid)
 
 
 def _check_about(peering: Peering, statement: Statement) -> None:
     if (peering.name, peering.digest) != statement.subjects[0]:
-        raise Refused('handshake_mismatch', 'the peering was added with another digest')
+        raise Refused(
+            'handshake_mismatch', f'{peering.name} was added with the handshake {peering.digest}, not {statement.subjects[0].digest}'
+        )
 
 
 def _is_offered(offer: Statement, step: Statement) -> bool:

@@ -12,7 +12,7 @@ from .envelope import Envelope, check_signature, parse_envelope
 from .errors import Refused
 from .keys import EDDSA, ES256, Key, is_signed, parse_key
 from .limits import CONSISTENCY_PATH_MAX, INCLUSION_PATH_MAX, PROOF_BYTES_MAX, PROOF_DEPTH_MAX, PROOF_KEYS_MAX
-from .line import ITEM_MASK, STATEMENT, check_definition, check_item
+from .line import ITEM_MASK, STATEMENT, check_agrees, check_count, check_definition, check_item
 from .merkle import check_consistency, check_inclusion, leaf_hash
 from .note import Checkpoint, Cosignatures, NoteKey, check_note, count_cosignatures, parse_checkpoint, parse_verifier_key
 from .shown import ShownEntry, check_record
@@ -81,7 +81,7 @@ def verify_proof(data: bytes, trust: OfflineTrust, record: bytes | None = None) 
     proof = _parse(data)
     joins = [parse_consistency(one) for one in trust.consistency]
     if proof['entry']['kind'] == STATEMENT:
-        raise _syntax('a registered statement is shown by its receipt, not by a proof')
+        raise _syntax('a registered statement has a receipt, not a proof')
     keys, compromised = hints.named_keys(proof['keys'])
     found = _verify_entry(proof, keys, trust)
     envelope, statement = found.envelope, found.statement
@@ -109,38 +109,38 @@ def _syntax(what: str) -> Refused:
 
 def _read(data: bytes) -> Any:
     if len(data) > PROOF_BYTES_MAX:
-        raise _syntax(f'more than {PROOF_BYTES_MAX} bytes')
+        raise _syntax(f'the file has more than {PROOF_BYTES_MAX} bytes')
     return parse(data, PROOF_DEPTH_MAX).value
 
 
 def _parse(data: bytes) -> dict[str, Any]:
     value = f.filled(_read(data), _MEMBERS, _NULLABLE)
     if value is None:
-        raise _syntax('not the members of a proof')
+        raise _syntax('the proof has missing or unknown members')
     ledger, entry, keys = value['ledger'], value['entry'], value['keys']
     if f.filled(ledger, _LEDGER, _NONE) is None or not all(isinstance(member, str) for member in ledger.values()):
-        raise _syntax('ledger is of another form')
+        raise _syntax('ledger does not have the required form')
     if not f.is_id(ledger['id'], 'led'):
-        raise _syntax('ledger is of another form')
+        raise _syntax('ledger does not have the required form')
     if f.filled(entry, _ENTRY, _NONE) is None or not f.is_integer(entry['seq'], 0) or not f.is_time(entry['recordedAt']):
-        raise _syntax('entry is of another form')
+        raise _syntax('entry does not have the required form')
     if (
         not isinstance(entry['kind'], str)
         or not isinstance(entry['envelope'], str)
         or not f.is_hex64(entry['leaf'])
         or not f.is_hex64(entry['chain'])
     ):
-        raise _syntax('entry is of another form')
+        raise _syntax('entry does not have the required form')
     if not isinstance(keys, list) or len(keys) > PROOF_KEYS_MAX or not all(map(_is_key, keys)):
-        raise _syntax('keys are of another form')
+        raise _syntax(f'keys do not have the required form, or are more than {PROOF_KEYS_MAX}')
     if not f.is_integer(value['index'], 0) or not f.is_integer(value['treeSize'], 1) or not isinstance(value['checkpoint'], str):
-        raise _syntax('index, treeSize or checkpoint is of another form')
+        raise _syntax('index, treeSize or checkpoint does not have the required form')
     if not is_path(value['path'], INCLUSION_PATH_MAX):
-        raise _syntax('path is of another form')
+        raise _syntax('path does not have the required form')
     if not (value['registration'] is None or isinstance(value['registration'], str)):
-        raise _syntax('registration is of another form')
+        raise _syntax('registration does not have the required form')
     if not (value['item'] is None or is_item_proof(value['item'])):
-        raise _syntax('item is of another form')
+        raise _syntax('item does not have the required form')
     entry['envelope'] = f.from_base64(entry['envelope'], 'the envelope')
     if value['registration'] is not None:
         value['registration'] = f.from_base64(value['registration'], 'the registration')
@@ -189,15 +189,17 @@ def _verify_entry(proof: dict[str, Any], keys: dict[bytes, Key], trust: OfflineT
     if registrations:
         registered = registrations[0][1]
         if statement.ledger != registered.ledger or statement.predicate['actor'] != registered.predicate['agent']:
-            raise Refused('key_of_another_agent', 'the entry is not of the agent whose key made its signature')
+            found = (
+                f'{registered.predicate["agent"]} of {registered.ledger} signed for {statement.predicate["actor"]} of {statement.ledger}'
+            )
+            raise Refused('key_of_another_agent', found)
         if statement.kind not in SIGNED_BY_AGENTS:
-            raise Refused('actor_not_entitled', f'agents do not sign {statement.kind}')
-    said = (entry['kind'], entry['recordedAt'], entry['leaf'])
-    if said != (statement.kind, statement.predicate['recordedAt'], leaf_hash(entry['envelope']).hex()):
-        raise Refused('line_contradicts_envelope', 'kind, recordedAt or leaf is not that of the envelope')
+            raise Refused('actor_not_entitled', f'agents cannot sign {statement.kind}')
+    check_agrees(entry, statement, leaf_hash(entry['envelope']))
     signed = [envelope, *(one for one, _ in registrations)]
     if trust.kids and not any(one.kid in trust.kids for one in signed):
-        raise Refused('trusted_key_absent', 'another key than those that were given')
+        signers = ', registered by '.join(one.kid.hex() for one in signed)
+        raise Refused('trusted_key_absent', f'the entry is signed by {signers}, which is not a given key')
     _check_ledger(proof, envelope, statement)
     return _Signed(envelope, statement, signed, registrations[0][1] if registrations else statement)
 
@@ -215,8 +217,12 @@ def _check_signed(envelope: Envelope, keys: dict[bytes, Key]) -> Statement:
 
 def _check_ledger(proof: dict[str, Any], envelope: Envelope, statement: Statement) -> None:
     ledger = proof['ledger']
-    if ledger['id'] != statement.ledger or not ledger['origin'].endswith('/' + ledger['id']) or ledger['issuer'] != envelope.issuer:
-        raise Refused('ledger_foreign', 'the entry is of another ledger or issuer')
+    if ledger['id'] != statement.ledger or not ledger['origin'].endswith('/' + ledger['id']):
+        shown = f'{ledger["id"]} with the origin {ledger["origin"][:96]!r}'
+        raise Refused('ledger_foreign', f'an entry of {statement.ledger} is shown as an entry of {shown}')
+    if ledger['issuer'] != envelope.issuer:
+        shown = f'{ledger["issuer"][:64]!r}'
+        raise Refused('ledger_foreign', f'issued by {envelope.issuer[:64]!r}, but shown as issued by {shown}')
 
 
 def _verify_registration(proof: dict[str, Any], data: bytes, keys: dict[bytes, Key]) -> tuple[Envelope, Statement]:
@@ -224,28 +230,33 @@ def _verify_registration(proof: dict[str, Any], data: bytes, keys: dict[bytes, K
     statement = _check_signed(envelope, keys)
     _check_ledger(proof, envelope, statement)
     if statement.kind != 'agent-key-registered':
-        raise Refused('proof_contradicts_entry', f'the registration is {statement.kind}')
+        raise Refused('proof_contradicts_entry', f'the registration is {statement.kind}, not agent-key-registered')
     new = statement.predicate['newKey']
     key = parse_key(new['alg'], f.from_base64(new['spki'], 'a key'))
     if not is_signed(key, f.from_base64(statement.predicate['proof'], 'a proof'), possession_text(statement)):
-        raise Refused('agent_key_refused', 'the proof of possession does not verify')
+        raise Refused('agent_key_refused', f'possession of the key {key.kid.hex()} was not proven')
     return envelope, statement
 
 
 def _check_place(proof: dict[str, Any], checkpoint: Checkpoint, seq: int) -> None:
     if proof['index'] != seq or proof['treeSize'] != checkpoint.size:
-        raise Refused('proof_contradicts_entry', 'index or treeSize is not that of entry or checkpoint')
+        place, size = int(proof['index']), int(proof['treeSize'])
+        found = f'the proof is of leaf {place} of {size}, but of entry {seq} and a checkpoint of {checkpoint.size}'
+        raise Refused('proof_contradicts_entry', found)
     check_inclusion(bytes.fromhex(proof['entry']['leaf']), seq, checkpoint.size, hashes(proof['path']), checkpoint.root)
     if seq == checkpoint.size - 1 and proof['entry']['chain'] != checkpoint.chain.hex():
-        raise Refused('chain_broken', 'the last entry has another chain hash than the checkpoint')
+        raise Refused(
+            'chain_broken', f'the checkpoint has the chain hash {checkpoint.chain.hex()}, the last entry {proof["entry"]["chain"]}'
+        )
 
 
 def _verify_note(proof: dict[str, Any], trust: OfflineTrust) -> tuple[Checkpoint, NoteKey]:
     if trust.note_key is not None and trust.note_key.text != proof['ledger']['noteVerifierKey']:
-        raise Refused('trusted_key_absent', 'another note key than the one that was given')
+        named = proof['ledger']['noteVerifierKey'][:256]
+        raise Refused('trusted_key_absent', f'the proof names another note key: {named!r}')
     key = parse_verifier_key(proof['ledger']['noteVerifierKey'])
     if key.name != proof['ledger']['origin']:
-        raise Refused('checkpoint_foreign', 'the note key has another name than the ledger’s origin')
+        raise Refused('checkpoint_foreign', f'the note key belongs to {key.name!r}, not to {proof["ledger"]["origin"][:96]!r}')
     checkpoint = parse_checkpoint(proof['checkpoint'])
     check_note(checkpoint, key)
     return checkpoint, key
@@ -254,13 +265,12 @@ def _verify_note(proof: dict[str, Any], trust: OfflineTrust) -> tuple[Checkpoint
 def verify_item(value: dict[str, Any], statement: Statement) -> dict[str, Any]:
     """Verifies an item of a batch by its path, and returns it. Raises Refused."""
     item: dict[str, Any] = value['item']
-    if statement.kind != 'batch-notarized' or value['count'] != statement.predicate['count']:
-        raise Refused('batch_contradicts_statement', 'no batch, or of another count')
+    check_count(statement, int(value['count']))
     check_item(item)
     leaf = leaf_hash(canonical(item))
     check_inclusion(leaf, int(value['index']), int(value['count']), hashes(value['path']), bytes.fromhex(statement.digest))
     if f.id_number(item['record']) & ITEM_MASK != value['index']:
-        raise Refused('batch_item', 'the low 12 bits of the id are not the index')
+        raise Refused('batch_item', f'the last 12 bits of {item["record"]} are not the index of the item, {int(value["index"])}')
     return item
 
 
@@ -278,13 +288,15 @@ def join(checkpoint: Checkpoint, key: NoteKey, trust: OfflineTrust, joins: list[
     same = [kept for kept in notes if kept.size == checkpoint.size]
     for kept in same:
         if kept.root != checkpoint.root or kept.chain != checkpoint.chain:
-            raise Refused('checkpoint_mismatch', f'the checkpoint of size {kept.size} is another one')
+            raise Refused('checkpoint_mismatch', f'the stored checkpoint of size {kept.size} is different')
     if same or not notes:
         return checkpoint.size if same else None
     joined = [kept.size for kept in notes if _is_joined(kept, checkpoint, joins)]
     if not joined:
         newest = max(kept.size for kept in notes)
-        raise Refused('consistency_missing', f'nothing joins the sizes {min(newest, checkpoint.size)} and {max(newest, checkpoint.size)}')
+        found = f'the stored checkpoint covers {newest} entries, this one {checkpoint.size}'
+        query = f'from={min(newest, checkpoint.size)}&to={max(newest, checkpoint.size)}'
+        raise Refused('consistency_missing', f'{found}: give an answer of /v1/checkpoints/consistency?{query} as --consistency')
     return min(max(joined), checkpoint.size)
 
 
@@ -313,9 +325,9 @@ def _is_joined(kept: Checkpoint, own: Checkpoint, joins: list[dict[str, Any]]) -
 def parse_consistency(data: bytes) -> dict[str, Any]:
     value = f.filled(_read(data), frozenset(('from', 'to', 'path')), _NONE)
     if value is None or not is_path(value['path'], CONSISTENCY_PATH_MAX):
-        raise _syntax('no consistency proof')
+        raise _syntax('a consistency proof must be {"from":…,"to":…,"path":[…]}')
     if not f.is_integer(value['from'], 0) or not f.is_integer(value['to'], 0):
-        raise _syntax('no consistency proof')
+        raise _syntax('a consistency proof must be {"from":…,"to":…,"path":[…]}')
     return value
 
 
@@ -330,14 +342,16 @@ def check_compromised(said: set[bytes], kid: bytes, statement: Statement, joined
         return
     since = trust.compromised.get(kid)
     if (since is not None and statement.ms >= since) or joined is None or joined <= seq:
-        raise Refused('key_compromised', f'the key {kid.hex()} is in wrong hands, and nothing kept covers entry {seq}')
+        found = f'the key {kid.hex()} was compromised when it signed entry {seq}, or no stored checkpoint covers the entry'
+        raise Refused('key_compromised', found)
 
 
 def check_strict(keys_given: bool, coverage: Coverage, trust: OfflineTrust) -> None:
     if not keys_given:
-        raise Refused('keys_not_given', 'only the proof itself says whose keys these are')
+        raise Refused('keys_not_given', 'the keys are self-asserted: name the trusted key with --key')
     cosignatures = coverage.cosignatures
     if cosignatures is not None and cosignatures.cosigned < trust.witnesses_min:
-        raise Refused('witnesses_too_few', f'{cosignatures.cosigned} witnesses cosigned')
+        found = f'{cosignatures.cosigned} of the {len(trust.witnesses)} witnesses cosigned the checkpoint'
+        raise Refused('witnesses_too_few', f'{found}, but {trust.witnesses_min} are needed: get the file with cosignatures')
     if cosignatures is None and not coverage.given:
-        raise Refused('checkpoint_not_given', 'no stored checkpoint covers the entry')
+        raise Refused('checkpoint_not_given', 'no checkpoint that covers the entry was given: store one, and name it with --checkpoint')

@@ -21,7 +21,7 @@ from .limits import (
     RECEIPT_BYTES_MAX,
     RECEIPT_FILE_BYTES_MAX,
 )
-from .line import ITEM_MASK, check_definition, check_item
+from .line import ITEM_MASK, check_count, check_definition, check_item
 from .merkle import check_inclusion, leaf_hash, root_by_consistency, root_by_path
 from .note import NoteKey
 from .registered import Foreign, canonical_bytes, check_issuer_signature, parse_registered
@@ -79,9 +79,9 @@ def verify_consistency(data: bytes, key: NoteKey, size: int, root: bytes) -> tup
     value = _parse_proof(_proof_of(head, -2, {VDP}), CONSISTENCY_PATH_MAX)
     _check_key(head.origin, head.kid, key)
     if value[0] != size:
-        raise Refused('consistency_missing', f'it begins at {value[0]}, and the kept checkpoint is of {size}')
+        raise Refused('consistency_missing', f'the receipt starts at {value[0]} entries, but the checkpoint has {size}')
     if value[1] != head.size:
-        raise Refused('proof_contradicts_entry', 'the size of the proof is not the signed one')
+        raise Refused('proof_contradicts_entry', f'the proof is in {value[1]} leaves, but {head.size} were signed')
     found = root_by_consistency(size, head.size, value[2], root)
     if not is_signed(key.key, head.signature, signature_structure(head.protected, found)):
         raise Refused('signature_invalid', 'the note key did not sign the root that the proof leads to')
@@ -90,24 +90,24 @@ def verify_consistency(data: bytes, key: NoteKey, size: int, root: bytes) -> tup
 
 def _parse_head(data: bytes) -> _Head:
     if len(data) > RECEIPT_BYTES_MAX:
-        raise _syntax(f'more than {RECEIPT_BYTES_MAX} bytes')
+        raise _syntax(f'the receipt has more than {RECEIPT_BYTES_MAX} bytes')
     protected, unprotected, payload, signature = parts_of(data, deterministic=True)
     if payload is not None:
-        raise Refused('cose_structure', 'the payload is not detached')
+        raise Refused('cose_structure', 'the payload must be detached')
     header = decode(protected, deterministic=True)
     if isinstance(header, dict) and 2 in header:
-        raise Refused('cose_crit', 'label 2 (crit) is there')
+        raise Refused('cose_crit', 'no header may be critical, but label 2 (crit) is present')
     if not isinstance(header, dict) or header.keys() != {1, 4, 15, VDS, SIZE}:
-        raise _syntax('the protected header has other labels')
+        raise _syntax('the protected header must have exactly alg, kid, claims, vds and size')
     if header[1] != -8 or type(header[1]) is not int:
-        raise Refused('cose_algorithm', 'the algorithm is not EdDSA')
+        raise Refused('cose_algorithm', f'the algorithm {str(header[1])[:32]} is not EdDSA (-8)')
     kid, claims, size = header[4], header[15], header[SIZE]
     if not isinstance(kid, bytes) or len(kid) != 32 or not isinstance(claims, dict) or claims.keys() != {1, 2}:
-        raise _syntax('kid or claims are of another form')
+        raise _syntax('kid or claims do not have the required form')
     if not isinstance(claims[1], str) or not isinstance(claims[2], str) or not _is_count(header[VDS]) or not _is_count(size):
-        raise _syntax('claims, vds or size are of another form')
+        raise _syntax('claims, vds or size do not have the required form')
     if header[VDS] != RFC9162:
-        raise _syntax('another kind of tree')
+        raise _syntax(f'vds is {header[VDS]}, not {RFC9162} (RFC 9162)')
     return _Head(protected, signature, kid, claims[1], claims[2], size, unprotected)
 
 
@@ -117,13 +117,13 @@ def _proof_of(head: _Head, kind: int, labels: set[int]) -> bytes:
     """
     proofs = head.unprotected.get(VDP)
     if not head.unprotected.keys() <= labels or not isinstance(proofs, dict) or proofs.keys() != {kind}:
-        raise _syntax('the unprotected header has other labels, or another proof')
+        raise _syntax('the unprotected header must have exactly one proof (vdp), and no unknown label')
     return _only_bytes(proofs[kind])
 
 
 def _only_bytes(value: Any) -> bytes:
     if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], bytes):
-        raise _syntax('no list of one byte string')
+        raise _syntax('proofs or receipts must be a list of one byte string')
     found: bytes = value[0]
     return found
 
@@ -140,9 +140,9 @@ def _parse_proof(data: bytes, path_max: int) -> list[Any]:
     """Parses a proof: two numbers and a list of hashes. Raises Refused."""
     value = decode(data, deterministic=True)
     if not isinstance(value, list) or len(value) != 3 or not _is_count(value[0]) or not _is_count(value[1]):
-        raise _syntax('a proof of another form')
+        raise _syntax('a proof must be two numbers and hashes')
     if not _is_path(value[2], path_max):
-        raise _syntax('a path of another form')
+        raise _syntax(f'a path must be at most {path_max} hashes of 32 bytes')
     return value
 
 
@@ -152,7 +152,7 @@ def _parse_inclusion(data: bytes) -> Inclusion:
 
 def _parse_item(value: Any) -> tuple[bytes, Inclusion]:
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(one, bytes) for one in value):
-        raise _syntax('an item of another form')
+        raise _syntax('the item must be its bytes and its path')
     return value[0], _parse_inclusion(value[1])
 
 
@@ -161,33 +161,33 @@ def split_attached(data: bytes) -> tuple[bytes, bytes]:
     unprotected header, and the receipt.
     """
     if len(data) > RECEIPT_FILE_BYTES_MAX:
-        raise _syntax(f'more than {RECEIPT_FILE_BYTES_MAX} bytes')
+        raise _syntax(f'the file has more than {RECEIPT_FILE_BYTES_MAX} bytes')
     protected, unprotected, payload, signature = attached_parts(data, deterministic=True)
     receipt = _only_receipt(unprotected)
     envelope = canonical_bytes(protected, payload, signature)
     if len(envelope) > ENVELOPE_BYTES_MAX:
-        raise Refused('envelope_too_large', f'{len(envelope)} bytes are more than {ENVELOPE_BYTES_MAX}')
+        raise Refused('envelope_too_large', f'the envelope has {len(envelope)} bytes, more than {ENVELOPE_BYTES_MAX}')
     return envelope, receipt
 
 
 def _only_receipt(unprotected: dict[Any, Any]) -> bytes:
     if unprotected.keys() != {RECEIPTS}:
-        raise _syntax('not one receipt is attached')
+        raise _syntax(f'the unprotected header must have only receipts (label {RECEIPTS})')
     return _only_bytes(unprotected[RECEIPTS])
 
 
 def _check_key(origin: str, kid: bytes, key: NoteKey) -> None:
     if origin != key.name:
-        raise Refused('checkpoint_foreign', f'the receipt is of {origin[:128]!r}')
+        raise Refused('checkpoint_foreign', f'the receipt belongs to {origin[:128]!r}, not to {key.name!r}')
     if kid != key.key.kid:
-        raise Refused('kid_mismatch', 'the kid is not the thumbprint of the note key')
+        raise Refused('kid_mismatch', f'signed by {kid.hex()}, which is not the note key')
 
 
 def verify_place(receipt: Receipt, leaf: bytes, key: NoteKey) -> bytes:
     """Returns the root that the note key signed, after verifying the leaf's position in its tree."""
     _check_key(receipt.origin, receipt.kid, key)
     if receipt.inclusion.size != receipt.size:
-        raise Refused('proof_contradicts_entry', 'the size of the proof is not the signed one')
+        raise Refused('proof_contradicts_entry', f'the proof is in {receipt.inclusion.size} leaves, but {receipt.size} were signed')
     root = root_by_path(leaf, receipt.inclusion.place, receipt.size, receipt.inclusion.path)
     if not is_signed(key.key, receipt.signature, signature_structure(receipt.protected, root)):
         raise Refused('signature_invalid', 'the note key did not sign the root that the proof leads to')
@@ -207,14 +207,16 @@ def verify_receipt(data: bytes, key: NoteKey, keys: Mapping[bytes, Key | None] |
     if keys is not None:
         known = keys.get(envelope.kid)
         if known is None:
-            code = 'key_compromised' if envelope.kid in keys else 'key_unknown'
-            raise Refused(code, f'the key {envelope.kid.hex()} is unknown, or in wrong hands')
+            code, what = ('key_compromised', 'compromised') if envelope.kid in keys else ('key_unknown', 'unknown')
+            raise Refused(code, f'the key {envelope.kid.hex()} is {what}')
         check_signature(envelope, known)
     statement = parse_statement(envelope.payload)
     check_claims(envelope, statement)
     check_definition(statement)
-    if not receipt.origin.endswith('/' + statement.ledger) or receipt.issuer != envelope.issuer:
-        raise Refused('ledger_foreign', 'the receipt is of another ledger or issuer')
+    if not receipt.origin.endswith('/' + statement.ledger):
+        raise Refused('ledger_foreign', f'the entry belongs to {statement.ledger}, the receipt to {receipt.origin[:128]!r}')
+    if receipt.issuer != envelope.issuer:
+        raise Refused('ledger_foreign', f'the entry was issued by {envelope.issuer[:64]!r}, the receipt by {receipt.issuer[:64]!r}')
     item = None if receipt.item is None else _verify_item(receipt.item, statement)
     shown = ShownEntry(receipt.inclusion.place, statement, item)
     if record is not None:
@@ -224,16 +226,15 @@ def verify_receipt(data: bytes, key: NoteKey, keys: Mapping[bytes, Key | None] |
 
 def _verify_item(found: tuple[bytes, Inclusion], statement: Statement) -> dict[str, Any]:
     data, inclusion = found
-    if statement.kind != 'batch-notarized' or inclusion.size != statement.predicate['count']:
-        raise Refused('batch_contradicts_statement', 'no batch, or of another count')
+    check_count(statement, inclusion.size)
     item = parse(data, JSON_DEPTH_MAX).value
     check_item(item)
     leaf = leaf_hash(canonical(item))
     check_inclusion(leaf, inclusion.place, inclusion.size, inclusion.path, bytes.fromhex(statement.digest))
     if f.id_number(item['record']) & ITEM_MASK != inclusion.place:
-        raise Refused('batch_item', 'the low 12 bits of the id are not the index')
+        raise Refused('batch_item', f'the last 12 bits of {item["record"]} are not the index of the item, {inclusion.place}')
     if canonical(item) != data:
-        raise Refused('batch_item', 'the item is not its canonical form')
+        raise Refused('batch_item', 'the item is not in its canonical form')
     found_item: dict[str, Any] = item
     return found_item
 
@@ -306,7 +307,7 @@ def verify_transparent(data: bytes, key: NoteKey, issuer_key: Key | None) -> Tra
     receipt = parse_receipt(attached)
     root = verify_place(receipt, leaf_hash(whole), key)
     if receipt.item is not None:
-        raise _syntax('an item, of which nothing here says what it is')
+        raise _syntax('the receipt is for a record of a batch, not for a registered statement')
     statement = parse_registered(whole)
     if issuer_key is not None:
         check_issuer_signature(statement, issuer_key)

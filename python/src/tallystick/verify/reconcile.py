@@ -123,8 +123,7 @@ class Collector:
             self._send(peer, entry, record)
 
     def _share(self, record: str, peer: str) -> None:
-        """Shares a record: all entries of the record, from the first on, count as sent to the peer.
-        """
+        """Shares a record: all entries of the record, from the first on, count as sent to the peer."""
         self.shared.setdefault(record, set()).add(peer)
         for entry in self.events.get(record, []):
             self._send(peer, entry, record)
@@ -200,19 +199,23 @@ def _common(one: History, other: History) -> list[tuple[Side, Side]]:
     for history, others in ((one, other), (other, one)):
         for name, side in history.sides.items():
             if side.peering.other == others.report.ledger and name not in others.sides and side.taken:
-                raise Differs(side.ledger, side.added, 'peering_missing', f'{others.report.ledger} does not know {name}')
+                raise Differs(
+                    side.ledger, side.added, 'peering_missing', f'received through {name}, which {others.report.ledger} does not know'
+                )
     for name, side in one.sides.items():
         if side.peering.other == other.report.ledger and name in other.sides:
             found.append((side, other.sides[name]))
     if not found:
-        raise Differs(None, None, 'peering_missing', 'the two have no peering in common')
+        raise Differs(None, None, 'peering_missing', f'{one.report.ledger} and {other.report.ledger} have no peering that is known to both')
     return found
 
 
 def _check_handshake(one: Side, other: Side) -> None:
     inviter, invited = (other, one) if one.counterpart is not None else (one, other)
     if one.peering.digest != other.peering.digest or inviter.counterpart is not None or invited.counterpart != inviter.peering.leaf:
-        raise Differs(one.ledger, one.added, 'handshake_mismatch', 'the halves of the handshake do not name each other')
+        raise Differs(
+            one.ledger, one.added, 'handshake_mismatch', f'the two sides of {one.peering.name} contradict each other about their handshake'
+        )
 
 
 def _check_taken(receiver: Side, sender: Side, size: int, counts: Counts) -> None:
@@ -223,10 +226,11 @@ def _check_taken(receiver: Side, sender: Side, size: int, counts: Counts) -> Non
             continue
         entry = sent.get(taken.seq)
         if entry is None:
-            reason = f'received as entry {taken.seq} of {sender.ledger}, which is none that is shared'
+            reason = f'received as entry {taken.seq} of {sender.ledger}, which is not a shared entry'
             raise Differs(receiver.ledger, taken.by, 'not_sent', reason)
         if entry.leaf != taken.leaf:
-            raise Differs(receiver.ledger, taken.by, 'leaf_mismatch', f'entry {taken.seq} of {sender.ledger} is another one')
+            reason = f'received as entry {taken.seq} of {sender.ledger} with the leaf {taken.leaf}, but that entry has another leaf'
+            raise Differs(receiver.ledger, taken.by, 'leaf_mismatch', reason)
         counts.entries += 1
         counts.offers += entry.offer
 
@@ -243,8 +247,9 @@ def _check_arrived(sender: Side, receiver: Side, counts: Counts) -> None:
             if one.seq in taken:
                 continue
             if place < last:
-                code = 'offer_open' if one.offer else 'not_received'
-                raise Differs(sender.ledger, one.seq, code, f'{receiver.ledger} has received what comes behind it, and not this')
+                code, what = ('offer_open', 'no answer to') if one.offer else ('not_received', 'not received')
+                reason = f'{receiver.ledger} has {what} this {one.kind}, but has a later entry that follows it'
+                raise Differs(sender.ledger, one.seq, code, reason)
             if over:
                 counts.dropped += 1
             else:
@@ -265,4 +270,9 @@ def _streams(sent: list[Sent]) -> Iterator[list[Sent]]:
 def _check_homes(one: History, other: History) -> None:
     for record, home in one.homes.items():
         if other.homes.get(record, home) != home:
-            raise Differs(one.report.ledger, None, 'state_mismatch', f'{record} has two homes')
+            raise Differs(
+                one.report.ledger,
+                None,
+                'state_mismatch',
+                f'the two ledgers name different homes of {record}: {home} and {other.homes[record]}',
+            )

@@ -65,20 +65,23 @@ class Record:
         self.completion: tuple[str, str] | None = None
         self.outcome: str | None = None
         self.verdict: str | None = None
-        if self.principal == SYSTEM or self.principal == self.performer:
-            raise Refused('actor_not_entitled', 'the principal is no agent, or the performer')
+        if self.principal == SYSTEM:
+            raise Refused('actor_not_entitled', 'the principal is not an agent')
+        if self.principal == self.performer:
+            raise Refused('actor_not_entitled', 'performer and principal are the same agent')
 
     def step(self, statement: Statement, leaf: bytes) -> None:
         """Applies the next step. Raises Refused."""
         predicate = statement.predicate
         if self.state in _ENDED:
-            raise Refused('transition_refused', f'{statement.kind} of a record that is {self.state}')
+            raise Refused('transition_refused', f'{predicate["record"]} is in the terminal state {self.state}')
         if predicate['previous'] != self.leaf:
-            raise Refused('previous_mismatch', 'previous is not the leaf of the record’s last entry')
+            raise Refused('previous_mismatch', f'previous is not the record’s last leaf, {self.leaf}')
         if predicate['version'] != self.version + 1:
-            raise Refused('version_mismatch', f'version {predicate["version"]} follows {self.version}')
+            raise Refused('version_mismatch', f'version {int(predicate["version"])} follows version {self.version}')
         if predicate['from'] != self.state:
-            raise Refused('transition_refused', f'{statement.kind} from {predicate["from"]}, and the record is {self.state}')
+            found = f'{statement.kind} names the state {predicate["from"]}, but the record is {self.state}'
+            raise Refused('transition_refused', found)
         self._check_subjects(statement)
         self._check_transition(statement)
         self._check_deadline(statement)
@@ -91,23 +94,25 @@ class Record:
         result = predicate.get('outcome') or predicate.get('verdict') or ''
         wanted = TRANSITIONS.get((self.state, statement.kind, result))
         if wanted is None or predicate['to'] != wanted:
-            raise Refused('transition_refused', f'{statement.kind} of a record that is {self.state}')
+            raise Refused('transition_refused', f'{statement.kind} cannot change {self.state} to {predicate["to"]}')
 
     def _check_subjects(self, statement: Statement) -> None:
         if statement.digest != self.payload:
-            raise Refused('subject_unknown', 'the payload has another digest than before')
+            raise Refused('subject_unknown', f'{statement.subjects[0].name} was created with a different payload')
         if statement.kind == 'completion-submitted':
             return
         newest = self.completion or ('', '')
         if statement.predicate.get('completion', newest[0]) != newest[0]:
-            raise Refused('subject_unknown', 'it is not of the newest completion')
+            raise Refused('subject_unknown', f'{statement.predicate["completion"]} is not the record’s completion')
         about, *others = statement.subjects
         if others and others[0].name != f'{about.name}/reason' and tuple(others[0]) != newest:
-            raise Refused('subject_unknown', 'it is not of the newest completion, or of other evidence')
+            found = f'{others[0].name} is not the record’s completion, or was submitted with other evidence'
+            raise Refused('subject_unknown', found)
 
     def _check_party(self, statement: Statement) -> None:
         if not self._is_entitled(statement):
-            raise Refused('actor_not_entitled', f'{statement.kind} is not a step of {statement.party}')
+            parties = f'the principal is {self.principal}, the performer {self.performer or "not known yet"}, the gate {self.gate}'
+            raise Refused('actor_not_entitled', f'{statement.party} cannot make {statement.kind}: {parties}')
 
     def _is_entitled(self, statement: Statement) -> bool:
         predicate, kind, party = statement.predicate, statement.kind, statement.party
@@ -132,17 +137,17 @@ class Record:
     def _check_deadline(self, statement: Statement) -> None:
         is_timed = statement.kind in ('record-activated', 'completion-submitted') and self.deadline is not None
         if is_timed and statement.ms > (self.deadline or 0) + CLOCK_SKEW_MS_MAX:
-            raise Refused('time_out_of_order', f'{statement.kind} after the deadline')
+            raise Refused('time_out_of_order', f'{statement.kind} was recorded after the deadline')
 
     def _check_terms(self, statement: Statement) -> None:
         """Checks the terms for a step that the party is allowed to take."""
         kind = statement.kind
         if kind == 'record-expired' and (self.deadline is None or statement.ms < self.deadline - CLOCK_SKEW_MS_MAX):
-            raise Refused('time_out_of_order', 'expired before its deadline')
+            raise Refused('time_out_of_order', 'the record expired before its deadline, or has no deadline')
         if kind == 'revision-requested' and (self.gate == 'auto' or self.revisions_left < 1):
-            raise Refused('transition_refused', 'no revision is left')
+            raise Refused('transition_refused', f'the gate is {self.gate}, and {self.revisions_left} revisions are left')
         if kind == 'verdict-overturned' and statement.predicate['supersedes'] != self.verdict:
-            raise Refused('previous_mismatch', 'it supersedes another verdict')
+            raise Refused('previous_mismatch', f'supersedes is not the verdict’s leaf, {self.verdict}')
 
     def _apply(self, statement: Statement, leaf: bytes) -> None:
         predicate: dict[str, Any] = statement.predicate

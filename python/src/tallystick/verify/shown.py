@@ -1,5 +1,4 @@
-"""Compares a record, as a server returned it, with a proved entry. Needs neither ledger nor server.
-"""
+"""Compares a record, as a server returned it, with a proved entry. Needs neither ledger nor server."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ class ShownEntry:
 
     @property
     def version(self) -> int | None:
-        """Version of a gated record after the step, or None if the entry is no step of a gated record.
-        """
+        """Version of a gated record after the step, or None if the entry is no step of a gated record."""
         is_gated = KINDS[self.statement.kind].event and self.statement.kind != 'record-notarized'
         return int(self.statement.predicate['version']) if is_gated else None
 
@@ -53,13 +51,15 @@ class ShownEntry:
 
 
 def _contradicts(what: str) -> Refused:
-    return Refused('record_contradicts_proof', f'{what} of the record is not what was signed')
+    return Refused('record_contradicts_proof', f'{what} of the record differs from what was signed')
 
 
 def _check_member(shown: dict[str, Any], name: str, signed: Any) -> None:
     """Compares values as JSON does: `true` is not 1. An absent member equals null."""
-    if canonical(shown.get(name)) != canonical(signed):
-        raise _contradicts(name)
+    found, wanted = canonical(shown.get(name)), canonical(signed)
+    if found != wanted:
+        reason = f'{name} is {found[:96].decode(errors="replace")}, but {wanted[:96].decode(errors="replace")} was signed'
+        raise Refused('record_contradicts_proof', reason)
 
 
 def check_record(shown: ShownEntry, data: bytes) -> None:
@@ -68,7 +68,8 @@ def check_record(shown: ShownEntry, data: bytes) -> None:
     statement, item = shown.statement, shown.item
     kind = KINDS[statement.kind]
     if item is None and not kind.event:
-        raise Refused('record_contradicts_proof', f'{statement.kind} makes and moves no record')
+        found = 'a batch, not of one of its records' if statement.kind == 'batch-notarized' else f'{statement.kind}, not of a record'
+        raise Refused('record_contradicts_proof', f'the proof is of {found}')
     for name, signed in _signed(statement, item).items():
         _check_member(record, name, signed)
     _check_gated(statement, item, record, shown.seq)
@@ -85,10 +86,10 @@ def check_record(shown: ShownEntry, data: bytes) -> None:
 
 def _parse(data: bytes) -> dict[str, Any]:
     if len(data) > RECORD_BYTES_MAX:
-        raise Refused('record_contradicts_proof', f'{len(data)} bytes are no record’s')
+        raise Refused('record_contradicts_proof', f'a record can have at most {RECORD_BYTES_MAX} bytes, not {len(data)}')
     value = parse(data, JSON_DEPTH_MAX).value
     if not isinstance(value, dict):
-        raise Refused('record_contradicts_proof', 'the record is no object')
+        raise Refused('record_contradicts_proof', 'the record is not an object')
     return value
 
 
@@ -118,14 +119,14 @@ def _signed(statement: Statement, item: dict[str, Any] | None) -> dict[str, Any]
 def _salt(shown: dict[str, Any], name: str) -> bytes:
     document, salt = shown.get(name), shown.get('salt')
     if document is None and salt is None:
-        raise Refused('document_presence', f'{name} is erased: only its digest is left')
+        raise Refused('document_presence', f'the {name} is erased: only its digest remains')
     if document is None or not isinstance(salt, str):
-        raise Refused('record_contradicts_proof', f'it has no {name} and salt')
+        raise Refused('record_contradicts_proof', f'the {name} or its salt is missing')
     found = f.from_base64url(salt)
     if found is None:
         raise Refused('bad_base64url', 'a salt is not canonical base64url')
     if len(found) != SALT_BYTES:
-        raise Refused('record_contradicts_proof', f'a salt of {len(found)} bytes')
+        raise Refused('record_contradicts_proof', f'a salt has {len(found)} bytes, not {SALT_BYTES}')
     return found
 
 

@@ -80,7 +80,7 @@ class Lines:
             while size < RANGE_BYTES and at < self.body_end:
                 line = self.file.readline(min(self.line_bytes_max + 1, self.body_end - at))
                 if len(line) > self.line_bytes_max:
-                    raise Refused('line_syntax', 'a line is too long').at(len(self.offsets))
+                    raise Refused('line_syntax', f'a line has more than {self.line_bytes_max} bytes').at(len(self.offsets))
                 self.offsets.append(at)
                 at += len(line)
                 size += len(line)
@@ -121,5 +121,6 @@ def _spool(source: IO[bytes], file: IO[bytes]) -> None:
     while chunk := source.read(RANGE_BYTES):
         room -= len(chunk)
         if room < 0:
-            raise OSError('standard input is too long, or there is no room for it')
+            where = f'{SPOOL_BYTES_MAX} bytes, or has no room in {tempfile.gettempdir()}'
+            raise OSError(f'standard input is longer than {where}: name the file instead, or set TMPDIR to a larger directory')
         file.write(chunk)

@@ -408,16 +408,16 @@ def parse_statement(data: bytes) -> Statement:
     text = parse(data, JSON_DEPTH_MAX)
     value = text.value
     if not isinstance(value, dict) or value.keys() != {'_type', 'subject', 'predicateType', 'predicate'}:
-        raise Refused('statement_structure', 'not the four members of a statement')
+        raise Refused('statement_structure', 'a statement must have exactly _type, subject, predicateType and predicate')
     if value['_type'] != TYPE or not isinstance(value['predicateType'], str):
-        raise Refused('statement_structure', 'another type of statement')
+        raise Refused('statement_structure', f'_type is not {TYPE!r}, or predicateType is not a text')
     subjects, predicate = value['subject'], value['predicate']
     if not isinstance(subjects, list) or not isinstance(predicate, dict):
-        raise Refused('statement_structure', 'a member of the wrong type')
+        raise Refused('statement_structure', 'subject is not a list, or predicate is not an object')
     match = _PREDICATE_TYPE.match(value['predicateType'])
     kind = KINDS.get(match[1]) if match else None
     if match is None or kind is None:
-        raise Refused('statement_predicate_type', f'{value["predicateType"][:128]!r}')
+        raise Refused('statement_predicate_type', f'unknown predicate type: {value["predicateType"][:128]!r}')
     name = match[1]
     statement = Statement(name, _subjects(subjects, kind), predicate)
     _check_predicate(statement, kind)
@@ -433,15 +433,15 @@ def _subjects(values: list[Any], kind: Kind) -> tuple[Subject, ...]:
     found: list[Subject] = []
     for value in values:
         if not isinstance(value, dict) or value.keys() != {'name', 'digest'} or not isinstance(value['name'], str):
-            raise Refused('statement_subject', 'a subject of another form')
+            raise Refused('statement_subject', 'a subject must have a name and a digest')
         digest = value['digest']
         if not isinstance(digest, dict) or digest.keys() != {'sha256'} or not f.is_hex64(digest['sha256']):
-            raise Refused('statement_subject', 'a digest of another form')
+            raise Refused('statement_subject', 'a digest must be one sha256 of 64 hex digits')
         found.append(Subject(value['name'], digest['sha256']))
     wanted = kind.subjects.split(' ')
     least = sum(not one.endswith('?') for one in wanted)
     if not least <= len(found) <= len(wanted):
-        raise Refused('statement_subject', f'{len(found)} subjects')
+        raise Refused('statement_subject', f'the subjects must be {", ".join(wanted)}, not {len(found)} subjects')
     for subject, want in zip(found, wanted, strict=False):
         _check_subject(subject.name, want.rstrip('?'), found[0].name)
     return tuple(found)
@@ -462,7 +462,7 @@ def _check_subject(name: str, want: str, first: str) -> None:
     else:
         fits = f.is_id(name, want)
     if not fits:
-        raise Refused('statement_subject', f'the subject {name[:96]!r} is not that of its kind')
+        raise Refused('statement_subject', f'the subject {name[:96]!r} does not have the form of {want}')
 
 
 def _check_named(statement: Statement, kind: Kind) -> None:
@@ -482,11 +482,12 @@ def _check_named(statement: Statement, kind: Kind) -> None:
 def _check_version(statement: Statement, kind: Kind) -> None:
     version = statement.predicate.get('version')
     if kind.event and (version == 1) != kind.first:
-        raise Refused('statement_predicate', f'version {version} of {statement.kind}')
+        must = 'must' if kind.first else 'cannot'
+        raise Refused('statement_predicate', f'{statement.kind} has the version {version}, but {must} have version 1')
 
 
 def _misnamed(subject: Subject) -> Refused:
-    return Refused('statement_subject', f'the subject {subject.name[:96]!r} is not what the predicate names')
+    return Refused('statement_subject', f'the subject {subject.name[:96]!r} is not the one that the predicate names')
 
 
 def _is_erasable(name: str) -> bool:
@@ -500,17 +501,17 @@ def _check_predicate(statement: Statement, kind: Kind) -> None:
     predicate = statement.predicate
     for name in kind.required:
         if name not in predicate:
-            raise Refused('statement_predicate', f'{statement.kind} has no {name}')
+            raise Refused('statement_predicate', f'{statement.kind} has no member {name}')
     for name, member in predicate.items():
         check = kind.required.get(name) or kind.optional.get(name)
         if check is None:
-            raise Refused('statement_predicate', f'{statement.kind} has a member {name[:64]!r}')
+            raise Refused('statement_predicate', f'{statement.kind} has the unknown member {name[:64]!r}')
         if not check(member):
-            raise Refused('statement_predicate', f'{name} of {statement.kind} is not of its format')
+            raise Refused('statement_predicate', f'{name} of {statement.kind} does not have the required form')
     if statement.kind in _OF_SYSTEM and predicate['actor'] != 'system':
-        raise Refused('statement_predicate', f'{statement.kind} is made by the system')
+        raise Refused('statement_predicate', f'only system can make {statement.kind}')
     if statement.kind in _OF_AGENTS and not f.is_id_of(predicate['actor'], 'agt'):
-        raise Refused('statement_predicate', f'{statement.kind} is made by an agent')
+        raise Refused('statement_predicate', f'only an agent can make {statement.kind}')
     _check_key(statement)
 
 
@@ -539,20 +540,20 @@ def _check_key(statement: Statement) -> None:
     predicate = statement.predicate
     actor = predicate['actor']
     if f.is_id_of(actor, 'agt') != ('key' in predicate):
-        raise Refused('statement_predicate', 'a key belongs to an agent, and to nobody else')
+        raise Refused('statement_predicate', f'{actor} acts without a key' if 'key' in predicate else 'key is missing')
     if 'onBehalfOf' in predicate and 'key' not in predicate:
-        raise Refused('statement_predicate', 'onBehalfOf without a key')
+        raise Refused('statement_predicate', f'{actor} cannot act on behalf of an agent')
     if is_remote_agent(actor) and _SPECIAL.get(statement.kind) is not _taken:
-        raise Refused('statement_predicate', 'a remote actor of a step that is not offered')
+        raise Refused('statement_predicate', f'the remote agent {actor} cannot make {statement.kind}')
 
 
 def _taken(statement: Statement) -> None:
     actor, offer = statement.predicate['actor'], statement.predicate.get('offer')
     if is_remote_agent(actor):
         if offer is None or offer['ledger'] != actor.partition('/')[0] or offer['ledger'] == statement.ledger:
-            raise Refused('statement_predicate', 'a remote actor without an offer of its ledger')
+            raise Refused('statement_predicate', f'the remote agent {actor} needs an offer of its own ledger')
     elif offer is not None:
-        raise Refused('statement_predicate', 'an offer of somebody who is no remote agent')
+        raise Refused('statement_predicate', f'only a remote agent can have an offer, not {actor}')
 
 
 def _need(holds: bool, reason: str) -> None:
@@ -561,30 +562,34 @@ def _need(holds: bool, reason: str) -> None:
 
 
 def _ledger_created(statement: Statement) -> None:
-    _need(f.is_origin(statement.predicate['definition']['origin'], statement.subjects[0].name), 'an origin of another form')
+    name = statement.subjects[0].name
+    _need(f.is_origin(statement.predicate['definition']['origin'], name), f'the origin is not <host>/{name}')
 
 
 def _verdict(statement: Statement) -> None:
-    wanted = 'SETTLE' if statement.predicate['verdict'] == 'accept' else 'HOLD'
-    _need(statement.predicate['signal']['decision'] == wanted, f'the decision is not {wanted}')
+    verdict = statement.predicate['verdict']
+    wanted = 'SETTLE' if verdict == 'accept' else 'HOLD'
+    _need(statement.predicate['signal']['decision'] == wanted, f'the decision after {verdict} must be {wanted}')
 
 
 def _overturned(statement: Statement) -> None:
-    _need(statement.predicate['signal']['decision'] == 'RELEASE', 'the decision is not RELEASE')
+    _need(statement.predicate['signal']['decision'] == 'RELEASE', 'the decision after an overturned verdict must be RELEASE')
 
 
 def _created(statement: Statement) -> None:
     performer = statement.predicate.get('performer')
     if performer is not None and is_remote_agent(performer):
-        remote = performer.partition('/')[0] != statement.ledger
-        _need(remote and 'share' in statement.predicate, 'a remote performer of its own ledger, or without share')
+        _need(performer.partition('/')[0] != statement.ledger, f'the remote performer {performer} is an agent of this ledger')
+        _need('share' in statement.predicate, f'the record is not shared with its performer {performer}')
 
 
 def _peer_added(statement: Statement) -> None:
     predicate = statement.predicate
     sides = [predicate[side]['ledger'] for side in ('inviter', 'invited')]
-    _need(sides[0] != sides[1] and statement.ledger in sides, 'a peering of neither side')
-    _need((statement.ledger == sides[1]) == ('counterpart' in predicate), 'the counterpart is the invited one’s to name')
+    _need(sides[0] != sides[1] and statement.ledger in sides, f'the peering must be between {statement.ledger} and another ledger')
+    _need(
+        (statement.ledger == sides[1]) == ('counterpart' in predicate), 'the invited ledger must name its counterpart, the inviter must not'
+    )
 
 
 def _received(statement: Statement) -> None:
@@ -596,10 +601,12 @@ def _received(statement: Statement) -> None:
         shared = kind == 'step-offered' and received['record'] == statement.predicate['record']
     else:
         shared = kind in SHARED_EVENTS or kind in RECEIVED_OTHERS
-    _need(shared and received['ledger'] != statement.ledger, 'what is not shared that way')
+    _need(shared, f'{statement.kind} cannot receive {kind} of {received["record"]}')
+    _need(received['ledger'] != statement.ledger, 'a ledger cannot receive its own entry')
     has_record = kind in SHARED_EVENTS or kind in ('record-shared', 'step-offered', 'offer-refused')
-    _need((received['record'] is not None) == has_record, 'a record where that kind has none, or none')
-    _need((received['version'] is not None) == (kind in SHARED_EVENTS), 'a version where that kind has none, or none')
+    _need((received['record'] is not None) == has_record, f'a received {kind} {"must" if has_record else "cannot"} have a record')
+    has_version = kind in SHARED_EVENTS
+    _need((received['version'] is not None) == has_version, f'a received {kind} {"must" if has_version else "cannot"} have a version')
     subject = statement.subjects[0]
     if statement.kind != 'peer-key-rotated' and (subject.name, subject.digest) != (
         f'{received["ledger"]}/{int(received["seq"])}',
@@ -612,10 +619,11 @@ RECEIVED_OTHERS = frozenset(('record-shared', 'payload-erased', 'offer-refused',
 
 
 def _offered(statement: Statement) -> None:
-    delivers = statement.predicate['step'] == 'completion-submitted'
+    step = statement.predicate['step']
+    delivers = step == 'completion-submitted'
     if delivers != (len(statement.subjects) == 2):
-        raise Refused('statement_subject', 'evidence belongs to a completion that is offered')
-    _need(delivers == ('completion' in statement.predicate), 'the completion belongs to one that is offered')
+        raise Refused('statement_subject', f'an offered {step} cannot have {len(statement.subjects)} subjects')
+    _need(delivers == ('completion' in statement.predicate), f'an offered {step} {"must" if delivers else "cannot"} have a completion')
 
 
 _SPECIAL: dict[str, Callable[[Statement], None]] = {
@@ -634,6 +642,8 @@ _SPECIAL: dict[str, Callable[[Statement], None]] = {
 
 
 def check_claims(envelope: Envelope, statement: Statement) -> None:
-    seconds = statement.ms // 1000
-    if envelope.subject != statement.subjects[0].name or envelope.seconds != seconds:
-        raise Refused('claims_contradict_statement', 'the claims are not the subject and the time of the statement')
+    name, seconds = statement.subjects[0].name, statement.ms // 1000
+    if envelope.subject != name:
+        raise Refused('claims_contradict_statement', f'the subject is {envelope.subject[:96]!r}, but {name} in the statement')
+    if envelope.seconds != seconds:
+        raise Refused('claims_contradict_statement', f'issued at {envelope.seconds}, but recorded at {seconds}')

@@ -21,8 +21,7 @@ _STEPS = {'{': 1, '[': 1, '}': -1, ']': -1}
 
 
 class Text:
-    """A parsed text. `plain` is True if Python's own JSON encoder writes the value's canonical form.
-    """
+    """A parsed text. `plain` is True if Python's own JSON encoder writes the value's canonical form."""
 
     __slots__ = ('plain', 'value')
 
@@ -52,7 +51,7 @@ def parse_text(text: str, depth_max: int) -> Text:
     try:
         value = decode(text)
     except (ValueError, RecursionError) as error:
-        raise Refused('json_syntax', f'no JSON: {error}') from None
+        raise Refused('json_syntax', f'not JSON: {error}') from None
     for literal in numbers:
         _check_number(literal)
     escaped = '\\u' in text
@@ -60,9 +59,9 @@ def parse_text(text: str, depth_max: int) -> Text:
         strings = list(_strings_of(value))
         _check_surrogates(strings)
         if any('\x00' in one for one in strings):
-            raise Refused('json_nul', 'a string holds U+0000')
+            raise Refused('json_nul', 'a string has U+0000')
     if doubled:
-        raise Refused('json_duplicate_member', f'a member is named twice: {doubled[0][:64]!r}')
+        raise Refused('json_duplicate_member', f'{doubled[0][:64]!r} occurs twice in one object')
     return Text(value, plain=not escaped and not numbers and text.isascii())
 
 
@@ -85,7 +84,7 @@ def _decoder(numbers: list[str], doubled: list[str]) -> Callable[[str], Any]:
         return found
 
     def constant(literal: str) -> None:
-        raise ValueError(f'{literal} is no JSON')
+        raise ValueError(f'{literal} is not JSON')
 
     return json.JSONDecoder(object_pairs_hook=members, parse_float=fraction, parse_int=integer, parse_constant=constant).decode
 
@@ -118,16 +117,16 @@ def _check_surrogates(strings: list[str]) -> None:
         for one in strings:
             one.encode('utf-8')
     except UnicodeEncodeError:
-        raise Refused('json_surrogate', 'a string holds half of a surrogate pair') from None
+        raise Refused('json_surrogate', 'a string has a lone surrogate') from None
 
 
 def _check_number(literal: str) -> None:
     number = float(literal)
     digits = _significant(literal)
     if number in (float('inf'), float('-inf')) or (number == 0 and digits) or len(digits) > JSON_DIGITS_MAX:
-        raise Refused('json_number_lossy', f'a double would change {literal[:64]}')
+        raise Refused('json_number_lossy', f'{literal[:64]} would change as a double')
     if re.fullmatch('-?[0-9]+', literal) and int(number) != int(literal) and number_text(number) != literal:
-        raise Refused('json_number_lossy', f'a double would change {literal[:64]}')
+        raise Refused('json_number_lossy', f'{literal[:64]} would change as a double')
 
 
 def _significant(literal: str) -> str:

@@ -41,7 +41,7 @@ def read_head(headers: WebhookHeaders) -> Head:
     pairs = _pairs_of(headers)
     listed = _read(pairs, 'webhook-signature', _LIST).split(' ', _SIGNATURES_MAX)
     if len(listed) > _SIGNATURES_MAX:
-        raise WebhookVerificationError('header_invalid', f'there are more than {_SIGNATURES_MAX} signatures')
+        raise WebhookVerificationError('header_invalid', f'the header webhook-signature has more than {_SIGNATURES_MAX} signatures')
     return Head(
         _read(pairs, 'webhook-id', _ID),
         _read(pairs, 'webhook-timestamp', _TIMESTAMP),
@@ -70,16 +70,16 @@ def _text(value: object) -> str:
 def _read(pairs: list[tuple[str, str]], name: str, form: re.Pattern[str]) -> str:
     values = [value for found, value in pairs if found == name]
     if not values:
-        raise WebhookVerificationError('header_missing', f'thereis not a valid {name}')
+        raise WebhookVerificationError('header_missing', f'the header {name} is missing')
     if len(values) > 1:
-        raise WebhookVerificationError('header_invalid', f'{name} is there twice')
+        raise WebhookVerificationError('header_invalid', f'the header {name} is present twice')
     if not form.fullmatch(values[0]):
-        raise WebhookVerificationError('header_invalid', f'{name} has the wrong format, or is there twice')
+        raise WebhookVerificationError('header_invalid', f'the header {name} has the wrong format, or is present twice')
     return values[0]
 
 
 def _parse_signature(text: str) -> Signature:
     match = _SIGNATURE.fullmatch(text)
     if match is None:
-        raise WebhookVerificationError('header_invalid', 'webhook-signature is not a list of signatures')
+        raise WebhookVerificationError('header_invalid', 'the header webhook-signature is not a list of signatures, such as v1,<base64>')
     return Signature(match[1], match[2])

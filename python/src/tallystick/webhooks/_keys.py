@@ -78,14 +78,16 @@ def _list_of(given: str | Sequence[str] | None, name: str) -> Sequence[str]:
     listed = [given] if isinstance(given, str) else given
     # An empty list is refused, because it would turn verification off.
     if not isinstance(listed, list | tuple) or not 0 < len(listed) <= _KEYS_MAX:
-        raise UsageError(f'{name} must be a string, or a list of 1 to {_KEYS_MAX}')
+        raise UsageError(f'{name} must be a string, or a list of 1 to {_KEYS_MAX} strings')
     return listed
 
 
 def _parse_secret(text: str) -> bytes:
     data = _decode(text, 'whsec_')
     if data is None or not _SECRET_BYTES_MIN <= len(data) <= _SECRET_BYTES_MAX:
-        raise UsageError('secret must be whsec_ and the base64 of a key, and nothing else')
+        raise UsageError(
+            f'secret must be whsec_ followed by the base64 of {_SECRET_BYTES_MIN} to {_SECRET_BYTES_MAX} bytes, and nothing else'
+        )
     return data
 
 
@@ -101,7 +103,7 @@ def _parse_public_key(text: str) -> Key:
             return parse_key(EDDSA, ed25519_spki(raw))
         except Refused:
             pass
-    raise UsageError('public_key must be whpk_ and the base64 of an Ed25519 key, and nothing else')
+    raise UsageError('public_key must be whpk_ followed by the base64 of an Ed25519 key, and nothing else')
 
 
 def _decode(text: object, prefix: str) -> bytes | None:
@@ -114,12 +116,13 @@ def _values_of(signatures: list[Signature], version: str) -> list[bytes]:
     """Returns the signatures of a version. Ignores signatures of other versions, and base64 that is not canonical."""
     ours = [signature for signature in signatures if signature.version == version]
     if not ours:
-        raise WebhookVerificationError('signature_missing', f'there is no {version} signature')
+        raise WebhookVerificationError('signature_missing', f'the header webhook-signature has no {version} signature')
     return [value for value in (from_base64(signature.value) for signature in ours) if value is not None]
 
 
 def _mismatch(version: str, key: str) -> WebhookVerificationError:
     return WebhookVerificationError(
         'signature_mismatch',
-        f'no {version} signature verifies: it is not from the ledger, the body was changed, or the {key} is that of another endpoint',
+        f'no {version} signature verifies: the ledger did not send this request, its body was changed, '
+        f'or the {key} belongs to another endpoint',
     )

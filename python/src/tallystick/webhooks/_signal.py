@@ -1,5 +1,4 @@
-"""Verifies settlement signals. The ledger's server must have signed everything on which a payer acts.
-"""
+"""Verifies settlement signals. The ledger's server must have signed everything on which a payer acts."""
 
 from __future__ import annotations
 
@@ -92,12 +91,12 @@ def verify_signal(
     proof), and documents.
     """
     if not isinstance(ledger, str) or not ledger:
-        raise UsageError('give the id of your ledger as ledger, because a server signs for all of its ledgers')
+        raise UsageError('give the id of your ledger as `ledger`, because a server signs for all of its ledgers')
     if now is not None and now.tzinfo is None:
-        raise UsageError('now needs a time zone: datetime.now(UTC)')
+        raise UsageError('`now` needs a time zone: datetime.now(UTC)')
     data, timestamp = _parts_of(event)
     if not isinstance(data.get('envelope'), str):
-        raise SignalError('event_syntax', 'it has no envelope')
+        raise SignalError('event_syntax', 'the event has no envelope')
     found = _verify_envelope(data['envelope'], _plain_keys(keys), ledger)
     if found.predicate.get('signal') is None or found.predicate.get('version') is None:
         raise SignalError('signal_absent', f'an entry of kind {found.kind} has no settlement signal')
@@ -130,20 +129,20 @@ def _parts_of(event: object) -> tuple[Mapping[str, Any], object]:
     value = event.event if isinstance(event, VerifiedWebhook) else event
     told = value.to_dict() if isinstance(value, DeliveredSignalEvent | SignalEvent | SignalEventData) else value
     if not isinstance(told, Mapping):
-        raise UsageError('an event must be what webhooks.verify returns, or its data')
+        raise UsageError('`event` must be what webhooks.verify returns, or the data of that event')
     if 'data' not in told:
         return told, None
     if told.get('type') != 'signal.emitted':
         raise UsageError('only the event signal.emitted has a signal')
     if not isinstance(told['data'], Mapping):
-        raise SignalError('event_syntax', 'its data is not an object')
+        raise SignalError('event_syntax', 'the data of the event is not an object')
     return told['data'], told.get('timestamp', '')
 
 
 def _plain_keys(keys: object) -> list[Mapping[str, Any]]:
     listed = keys.keys if isinstance(keys, KeyDocument) else keys
     if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
-        raise UsageError('keys must be the list of /.well-known/tallystick-keys.json')
+        raise UsageError('`keys` must be the list `keys` of /.well-known/tallystick-keys.json')
     return [key.to_dict() if isinstance(key, PublishedKey) else cast(Mapping[str, Any], key) for key in listed]
 
 
@@ -167,7 +166,7 @@ def _verify_envelope(text: str, keys: list[Mapping[str, Any]], ledger: str) -> _
     except Refused as refused:
         raise SignalError(refused.code, refused.reason) from None
     if statement.ledger != ledger:
-        raise SignalError('ledger_foreign', f'an entry of {statement.ledger}, not of {ledger}')
+        raise SignalError('ledger_foreign', f'the envelope is an entry of {statement.ledger}, not of {ledger}')
     subjects = [{'name': subject.name, 'sha256': subject.digest} for subject in statement.subjects]
     return _Found(statement.kind, leaf_hash(data).hex(), statement.predicate, subjects)
 
@@ -178,7 +177,7 @@ def _find_key(keys: list[Mapping[str, Any]], kid: str) -> Mapping[str, Any]:
     """
     named = [key for key in keys if key.get('use') == 'envelope' and key.get('kid') == kid]
     if any(key.get('compromisedAt') is not None for key in named):
-        raise SignalError('key_compromised', f'{kid} is compromised: only a proof can show that the entry was signed before that')
+        raise SignalError('key_compromised', f'the key {kid} is compromised: only a proof can show that the entry was signed before that')
     if not named:
         raise SignalError('key_unknown', f'the key {kid} is not among the given keys')
     return named[0]

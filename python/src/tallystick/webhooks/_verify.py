@@ -78,7 +78,7 @@ def _bytes_of(body: object) -> bytes:
     if isinstance(body, bytes | bytearray | memoryview):
         return bytes(body)
     raise UsageError(
-        'body must be the text or the bytes as received: the signature is over them, and a parsed body is not the same. '
+        'body must be the text or the bytes as received, because the signature covers exactly these. '
         'What to do: read the body before the parser (await request.body() of Starlette and FastAPI, request.get_data() of Flask, '
         'request.body of Django)'
     )
@@ -86,14 +86,18 @@ def _bytes_of(body: object) -> bytes:
 
 def _verify_time(seconds: int, tolerance: float, now: datetime | None) -> datetime:
     if not math.isfinite(tolerance) or tolerance < 0:
-        raise UsageError('tolerance must be a number of seconds, 0 or more')
+        raise UsageError('`tolerance` must be a number of seconds, 0 or more')
     if now is not None and now.tzinfo is None:
-        raise UsageError('now needs a time zone: datetime.now(UTC)')
+        raise UsageError('`now` needs a time zone: datetime.now(UTC)')
     age = math.floor(time.time() if now is None else now.timestamp()) - seconds
     if age > tolerance:
-        raise WebhookVerificationError('timestamp_too_old', f'it was sent {age} s ago by this clock')
+        raise WebhookVerificationError(
+            'timestamp_too_old', f'the webhook was sent {age} s ago by this clock, and the tolerance is {tolerance:g} s'
+        )
     if -age > tolerance:
-        raise WebhookVerificationError('timestamp_in_future', f'it was sent {-age} s in the future by this clock')
+        raise WebhookVerificationError(
+            'timestamp_in_future', f'the webhook was sent {-age} s in the future by this clock, and the tolerance is {tolerance:g} s'
+        )
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -103,8 +107,8 @@ def _parse_event(data: bytes) -> DeliveredEvent:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise WebhookVerificationError('body_invalid', 'it is signed, but not a JSON object')
+        raise WebhookVerificationError('body_invalid', 'the body is signed, but is not a JSON object')
     try:
         return WebhookEvent.model_validate(value).root
     except ValidationError:
-        raise WebhookVerificationError('body_invalid', 'it is signed, but has no type, timestamp and data') from None
+        raise WebhookVerificationError('body_invalid', 'the body is signed, but has no type, timestamp and data') from None

@@ -62,7 +62,7 @@ class AsyncEntries:
         if `time` has no time zone.
         """
         if time.tzinfo is None:
-            raise UsageError('time needs a time zone, such as timezone.utc')
+            raise UsageError('`time` needs a time zone, such as timezone.utc')
         low, high = 0, size
         while low < high:
             middle = (low + high) // 2
@@ -158,10 +158,9 @@ class AsyncExport:
 async def sent_entries(
     http: AsyncTransport, after: int, limit: int | None, follow: bool, options: CallOptions
 ) -> AsyncGenerator[SentEntry]:
-    """Yields the same entries as `entries.stream`, each with the JSON object that the server sent.
-    """
+    """Yields the same entries as `entries.stream`, each with the JSON object that the server sent."""
     if after < -1 or (limit is not None and limit < 0):
-        raise UsageError('after must be a seq, and limit a number of entries')
+        raise UsageError(f'`after` must be -1 or more, and `limit` 0 or more, not {after} and {limit}')
     retries = http.retries_of(options)
     seq = after + 1
     end = None if limit is None else seq + limit

@@ -135,7 +135,8 @@ class AsyncPeers:
         poll = POLL_SECONDS_MIN
         while found.asking:
             if time.monotonic() + poll > end:
-                raise TallystickError(f'the peer {id} has not answered within {within:g} s', retryable=True)
+                message = f'the peer {id} has not answered within {within:g} s: call `peers.reconciliation` later'
+                raise TallystickError(message, retryable=True)
             await sleep(poll)
             poll = min(POLL_SECONDS_MAX, poll * POLL_GROWTH)
             found = await self.reconciliation(id, **options)

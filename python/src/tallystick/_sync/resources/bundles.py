@@ -183,7 +183,7 @@ class Bundles:
                 yield text_of(shown_line(entry.sent, request))
                 seq += 1
         if seq <= to:
-            raise wrong_server(f'the entries ended before {seq}')
+            raise wrong_server(f'the entries of the answer ended before entry {seq}')
         for text in self._proved([Wanted(seq) for seq in sorted(outside)], tree, request):
             yield text
         yield last_line(len(before) + to - start + 1 + len(outside))
@@ -218,7 +218,7 @@ class Bundles:
     def _selection(self, of: Sent, home: str, plan: Plan, request: BundleRequest) -> Generator[bytes, None, None]:
         tree = self._tree(self._prove(plan.top, request.size, request), plan.agents, (), request)
         if home != tree.ledger:
-            raise UsageError(f"the record's home is {home}: make its bundle there")
+            raise UsageError(f"the record's home is {home}: make its bundle at the server of that ledger")
         wanted = plan.wanted(tree.foundation)
         yield head_line(tree, of, 'selection', request)
         for text in self._proved(wanted, tree, request):
@@ -342,5 +342,5 @@ class Bundles:
             if last is not None:
                 return last
             if start == 0:
-                raise wrong_server('the server answered that no entry is signed')
+                raise wrong_server('the server answered with entries of which it signed none')
             span *= 2

@@ -89,7 +89,7 @@ class Events:
         cursor; by default at the next new event. Raises UsageError if both are given.
         """
         if after is not None and from_ is not None:
-            raise UsageError('tail takes after or from_, not both')
+            raise UsageError('give `after` or `from_`, not both')
         retries = self._http.retries_of(options)
         cursor = after
         retry = SSE_RETRY_SECONDS

@@ -136,7 +136,8 @@ class Peers:
         poll = POLL_SECONDS_MIN
         while found.asking:
             if time.monotonic() + poll > end:
-                raise TallystickError(f'the peer {id} has not answered within {within:g} s', retryable=True)
+                message = f'the peer {id} has not answered within {within:g} s: call `peers.reconciliation` later'
+                raise TallystickError(message, retryable=True)
             sleep(poll)
             poll = min(POLL_SECONDS_MAX, poll * POLL_GROWTH)
             found = self.reconciliation(id, **options)

@@ -167,7 +167,7 @@ class Webhooks:
             # Without this check, a server that queues nothing, but reports that there are more
             # deliveries, would keep this loop running for ever.
             if page.redelivered <= 0:
-                raise wrong_server('the server answered that it redelivered nothing and that more remains')
+                raise wrong_server('the server redelivered nothing, but answered that more deliveries remain')
 
     def recover(
         self,
