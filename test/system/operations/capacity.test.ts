@@ -41,10 +41,10 @@ test('the capacity page has the limits of the code', () => {
     `connections  = ${server} × servers + ${worker} × workers`,
     `up to ${APPEND_BATCH_ENTRIES_MAX} entries or ${text(APPEND_BATCH_RECORDS_MAX)} records`,
     `A server takes ${REQUESTS_UNDER_WAY_MAX} at a time`,
-    `queue holds ${APPEND_QUEUE_BYTES_MAX / MIB} MiB at most, compiled types ${TYPE_CACHE_BYTES_MAX / MIB} MiB`,
+    `queue take at most ${APPEND_QUEUE_BYTES_MAX / MIB} MiB, and compiled types at most ${TYPE_CACHE_BYTES_MAX / MIB} MiB`,
     `each of ${STREAMS_MAX} streams`,
     `${text(WEBHOOK_REQUESTS_MAX)} requests and ${WEBHOOK_ENDPOINTS_MAX} endpoints at a time`,
-    `kept for ${WEBHOOK_DELIVERED_RETENTION_DAYS} days, at most ${text(WEBHOOK_DELIVERED_STORED_MAX)} of an endpoint`,
+    `stored for ${WEBHOOK_DELIVERED_RETENTION_DAYS} days, at most ${text(WEBHOOK_DELIVERED_STORED_MAX)} for each endpoint`,
   ])
     assert.ok(PAGE.replaceAll('\n', ' ').includes(claim), claim)
 })

@@ -59,12 +59,12 @@ export const QUESTIONS: readonly Question[] = [
     answer: () => 'restock warehouse 4',
   },
   {
-    question: 'Is this record true?',
+    question: 'Is this record genuine?',
     go: (page, { records }) => find(page, records.accepted),
     answer: () => 'Verified in this browser',
   },
   {
-    question: 'Did the agent sign it itself?',
+    question: 'Did the agent itself sign the record?',
     go: (page, { records }) => find(page, records.signed),
     answer: () => 'signed by the agent',
   },
