@@ -153,7 +153,7 @@ async function until(sql: string): Promise<void> {
   while (!(await database.query(sql)).rows[0]?.done) await sleep(LOOK_EVERY_MS)
 }
 
-/** Returns a function that prints the CPU time per record that the processes have used since this call. */
+/** Returns a function that prints the CPU time per record of the processes since `startCpu` was called. */
 function startCpu(worker: ProductProcess): (when: string) => void {
   const processes = { server: system.servers.map(({ pid }) => pid), worker: [worker.pid] }
   const take = () => takeCpuSnapshot({ processes, postmaster: postgres.postmaster }).seconds

@@ -5,7 +5,7 @@ import type { Side } from './pair.ts'
 /** A ledger, with the owner's URL of its database. */
 export type LedgerIn = Pick<Side, 'name' | 'ownerUrl' | 'ledger'>
 
-/* Reads both chains from their databases, so that no server spends CPU on this. */
+/* This module reads both chains from their databases, so that no server spends CPU on the reads. */
 
 /**
  * A received entry. `remoteSeq`: the entry's seq in the sender's chain. `lagMs`: the receiver's `recordedAt` minus

@@ -1,7 +1,7 @@
 import { announceExport } from '../sdk/announce.ts'
 import type { Io } from './io.ts'
 
-/** Like `announceExport`, but also warns on stderr if the ledger accepts no entries. */
+/** Announces an export to the ledger, before anything is read. Warns on stderr if the ledger accepts no entries. */
 export async function announce(
   client: Parameters<typeof announceExport>[0],
   request: Parameters<typeof announceExport>[1],

@@ -71,8 +71,8 @@ export class CheckpointFile {
   }
 
   /**
-   * Appends the note if it is new. Returns the reason if the note contradicts a stored note, otherwise null. Throws
-   * the errors of `prove`.
+   * Appends the note if it is new. Returns the reason if the ledger's note key did not sign the note, or if the note
+   * contradicts a stored note, otherwise null. Throws the errors of `prove`.
    */
   async append(note: string, prove: Prove): Promise<string | null> {
     const shown = this.#read(note)
@@ -103,8 +103,8 @@ export class CheckpointFile {
   }
 
   /**
-   * Returns the reason if the larger ledger does not continue the stored ledger. This needs a proof, because the size
-   * alone proves nothing.
+   * Fetches a proof that the ledger of the new checkpoint begins with the ledger of the newest stored checkpoint.
+   * Returns the reason if the proof is not valid, otherwise null.
    */
   async #forkOf(
     newest: VerifiedNote | null,

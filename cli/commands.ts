@@ -6,7 +6,7 @@ type Entry = {
   readonly load: () => Promise<Command>
 }
 
-/** Maps full names to all commands, in the order of `tallystick --help`. */
+/** Maps the full name of each command to the command, in the order of `tallystick --help`. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
   init: {
     summary: 'store a server and key for this user, and check them',

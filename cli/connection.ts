@@ -53,7 +53,10 @@ export async function connect(values: ConnectionValues, { fresh = true } = {}): 
   return new Tallystick({ baseUrl: url, apiKey, signer: await findSigner(values), fresh })
 }
 
-/** Like `connect`, but returns the transport, for calls without a client method. */
+/**
+ * Returns a transport to the server of `connect`, with the same key. It is for calls for which the client has no
+ * method.
+ */
 export async function openTransport(values: ConnectionValues): Promise<Transport> {
   const { url, apiKey } = await findConnection(values)
   return new Transport({ baseUrl: url, apiKey, signer: await findSigner(values), fresh: true })

@@ -15,7 +15,8 @@ export const environment = {
   signingKey: (): string | undefined => process.env['TALLYSTICK_SIGNING_KEY'] || undefined,
   operatorKey: (): string | undefined => process.env['TALLYSTICK_OPERATOR_KEY']?.trim() || undefined,
   databaseOptions: (): DatabaseOptions => {
-    // The environment with which a password command runs.
+    // A command that prints the database's password runs in this environment. It contains no keys. Of Tallystick's own
+    // variables it contains only those of the database.
     const { options, issues } = parseDatabaseOptions(withOwn('TALLYSTICK_DATABASE_'))
     const [issue] = issues
     if (issue) throw new UsageError(`${issue.path[0]}: ${issue.message}`)

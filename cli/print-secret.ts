@@ -35,7 +35,10 @@ export async function printSecret(made: KeyWithSecret, values: Values, io: Io): 
   return remindToStore(io)
 }
 
-/** Like `printSecret`, for a webhook. With `--env` it prints variables for the environment of the receiver. */
+/**
+ * Prints a webhook with its secret. Makes the same checks as `printSecret`. With `--env` it prints variables for the
+ * environment of the receiver.
+ */
 export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: Io): ExitCode {
   const { secret, publicKey } = made
   requireSecret(secret, WEBHOOK_SECRET, 'no secret of a webhook')
@@ -45,7 +48,10 @@ export function printWebhookSecret(made: WebhookWithSecret, values: Values, io: 
   return remindToStore(io)
 }
 
-/** Like `printSecret`, for an invitation. The user passes the invitation to the other side unchanged. */
+/**
+ * Prints an invitation. Makes the same check as `printSecret`. The user passes the invitation to the other side
+ * unchanged.
+ */
 export function printInvitation(
   made: PeerInvitation,
   values: { readonly bare?: boolean | undefined; readonly json?: boolean | undefined },

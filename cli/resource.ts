@@ -7,7 +7,7 @@ import { LIMIT_HELP, LIMIT_OPTIONS, limited } from './limited.ts'
 import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem, printItems } from './output.ts'
 
 /*
- * Makes commands that send one request and print the answer. The commands of a resource are data in
+ * This module makes commands that send one request and print the answer. The commands of a resource are data in
  * cli/commands/<resource>.ts.
  */
 

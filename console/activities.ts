@@ -1,6 +1,6 @@
 import type { LedgerRecord } from '../sdk/generated/api.ts'
 
-/* Groups records into activities. An action, its outcomes and the decisions about it form one activity. */
+/* This module groups records into activities. An action, its outcomes and the decisions about it form one activity. */
 
 /** A record with its outcomes and decisions, and the activities below it, in the order of their start. */
 export type Activity = {

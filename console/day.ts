@@ -2,8 +2,8 @@ import type { LedgerRecord } from '../sdk/generated/api.ts'
 import { endingOf, isAction, isDecision, isOutcome, isRun, NO_OUTCOME } from './activities.ts'
 
 /*
- * Groups the records of one day by action. An action counts once, together with its outcome and its decisions. Tables
- * and headings of the page use the same counts.
+ * This module groups the records of one day by action. An action counts once, together with its outcome and its
+ * decisions. Tables and headings of the page use the same counts.
  */
 
 /**

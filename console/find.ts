@@ -4,8 +4,8 @@ import type { GetRecordsQuery, LedgerRecord } from '../sdk/generated/api.ts'
 import { PAGE_ROWS, SCAN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
 
 /*
- * Finds records by a text. The server has indexes only of whole references and of persons' labels. This module searches
- * all other members, record by record, newest first.
+ * This module finds records by a text. The server has indexes only of whole references and of persons' labels. All
+ * other members are searched here, record by record, newest first.
  */
 
 /**

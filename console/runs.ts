@@ -3,7 +3,7 @@ import type { LedgerRecord } from '../sdk/generated/api.ts'
 import { isAction } from './activities.ts'
 import { CLOCKS_APART_MS_MAX, RUN_READS_MAX, RUN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
 
-/* Reads runs: records connected by `parent`, or by their trace. */
+/* This module reads runs. A run is a set of records that are connected by `parent`, or by their trace. */
 
 /** Records of a run that were read so far. The list grows while the run is read. */
 export type Run = {

@@ -3,9 +3,9 @@ import { piecesOf, plainLines } from '../sdk/plain.ts'
 import { codeOf } from '../src/proof/quoted.ts'
 
 /*
- * Makes the texts of all pages safe, because texts of a ledger come from agents, peers and strangers. Hidden
- * characters become marks. Right-to-left text is isolated, so that it cannot change the order of the text beside it
- * (UAX #9).
+ * This module makes the texts of all pages safe, because texts of a ledger come from agents, peers and strangers.
+ * Hidden characters become marks. Right-to-left text is isolated, so that it cannot change the order of the text beside
+ * it (UAX #9).
  */
 
 /** Matches texts without hidden characters and without right-to-left text. Most texts match. */

@@ -1,4 +1,4 @@
-/* Formats times and durations. All pages use the same texts for them. */
+/* This module formats times and durations. All pages use the same texts for them. */
 
 const UNITS = [
   ['d', 86_400_000],

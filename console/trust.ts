@@ -1,7 +1,7 @@
 /*
- * Stores two values for each ledger: the first key that this browser got, and the newest checkpoint that it verified.
- * Both outlast the tab and the API key, and neither is secret. If the server later shows another history, the stored
- * values contradict that history.
+ * This module stores two values for each ledger: the first key that this browser got, and the newest checkpoint that it
+ * verified. Both outlast the tab and the API key, and neither is secret. If the server later shows another history, the
+ * stored values contradict that history.
  */
 
 export type StoredTrust = {

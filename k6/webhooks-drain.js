@@ -20,7 +20,10 @@ import { makeSummary, measured } from './lib/summary.js'
 const { ledgers, backlog, perSecond, followers, seconds: secondsDefault } = profileOf('webhooks-drain')
 const seconds = Number(__ENV.SECONDS ?? secondsDefault)
 const FILL_IN_FLIGHT = 32
-/** Time in seconds for the other followers to process the backlog's entries before the backlog is drained. */
+/**
+ * Time in seconds before the backlog is drained. In this time, the followers that do not deliver webhooks process the
+ * backlog's entries.
+ */
 const CALM_SECONDS = 4
 const LOOK_EVERY_SECONDS = 0.1
 /**
@@ -72,7 +75,7 @@ export const options = makeOptions({
  * @property {string} key
  * @property {string} webhook
  * @property {number} number
- * @property {number} sizeBefore number of entries before the first record, for which no event arrives
+ * @property {number} sizeBefore number of entries before the first record; the receiver gets no event of these entries
  */
 
 const nextBody = makeRecordBodies()

@@ -9,10 +9,14 @@ set local search_path = tallystick;
 -- Requires that a session has proven the master key before it writes into a table with this trigger. Tables that only
 -- append_entries fills do not have the trigger. append_entries checks a MAC over all its arguments instead.
 --
--- Some other functions write into tables without the trigger, but each is checked in another way. erase_documents also
--- writes into erasures, and close_restored_ledgers into ledger_closures; both tables have the trigger.
--- set_ledger_frozen checks the proof itself. The rows of waiting_completions are added and removed by append_entries,
--- but the worker writes jobs into them. So the trigger of this table fires only on updates.
+-- Some functions write into such tables too, but a session without proof cannot use them:
+--
+-- - erase_documents also writes into erasures, which has the trigger.
+-- - close_restored_ledgers also writes into ledger_closures, which has the trigger.
+-- - set_ledger_frozen checks the proof itself.
+--
+-- The rows of waiting_completions are added and removed by append_entries, but the worker writes jobs into them. So the
+-- trigger of this table fires only on updates.
 --
 -- The trigger is `enable always`, so it also fires with session_replication_role = replica, which turns the other
 -- triggers off. In such a session, the trigger and append_entries refuse every login but the owner's. So only the owner
@@ -34,12 +38,12 @@ begin
   end loop;
 end $$;
 
--- A ledger's rows stay unchanged while it is moved to another database
--- (docs/operate/capacity.md#several-deployments-behind-one-address).
+-- Creates the trigger refuse_while_moving on each table with rows of ledgers. It keeps a ledger's rows unchanged while
+-- the ledger is moved to another database (docs/operate/capacity.md#several-deployments-behind-one-address).
 --
--- Some tables do not need the trigger, because their writers check in another way:
+-- Some tables do not have this trigger, because their writers check in another way:
 --
--- - append_entries checks the head.
+-- - append_entries checks the ledger's row in chain_heads, which says whether the ledger is being moved.
 -- - erase_documents also writes into erasures, which has the trigger.
 -- - The worker does no work for a ledger that is being moved.
 --

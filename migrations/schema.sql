@@ -1310,7 +1310,8 @@ begin
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
       is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
-      -- This query is separate from the condition above, so that a call of one item does not pay for its plan.
+      -- This query is a statement of its own. A call of one item does not run the statement, and so does not pay for
+      -- its plan.
       if not is_sure then
         is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
@@ -1447,9 +1448,9 @@ begin
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- A second step of a record in the same call gets `again`. But a step whose version is not above the record's
-          -- version is too late. It is refused below at once. Otherwise each call would decide only one of many late
-          -- steps of a record.
+          -- A second step of a record in the same call gets `again`, if its version is above the record's version. Any
+          -- other step is too late, and a later branch refuses it in this call. If late steps got `again` too, each
+          -- call would decide only one of a record's many late steps.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
           -- A statement is appended only together with the entry that registers it, and that entry must be the next
@@ -1784,8 +1785,8 @@ begin
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
     d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
-  -- These members are read only for entry-received. In a step of a local record, members of these names mean something
-  -- else.
+  -- `document`, `type`, `standing`, `offer`, `erased` and `peer` are read only for entry-received. The details of other
+  -- entries may have members of the same names with another meaning.
   left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
   where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
     or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);
@@ -2162,7 +2163,7 @@ begin
   if not exists (select from entries e
       where e.ledger_id = new.ledger_id and e.seq = new.size - 1 and e.chain = new.chain)
     or exists (select from checkpoints c where c.ledger_id = new.ledger_id and c.size >= new.size)
-    -- The note must begin with these three lines (C2SP tlog-checkpoint).
+    -- The note must begin with three lines: the origin, the size and the root (C2SP tlog-checkpoint).
     or not exists (select from ledgers l where l.ledger_id = new.ledger_id
       and starts_with(new.note, format(E'%s\n%s\n%s\n', l.origin, new.size, encode(new.root, 'base64')))) then
     raise exception 'a checkpoint must match the chain and extend the checkpoints before it'
@@ -2290,7 +2291,8 @@ begin
   if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
     and exists (
       select from (
-        -- Selects only the last piece that begins at or before the entry, because this query runs for each entry.
+        -- This query runs for each entry. So it reads only one piece: the last piece that begins at or before the
+        -- entry.
         select * from archive_pieces n
         where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
       ) p join archives a on a.ledger_id = p.ledger_id
@@ -2917,8 +2919,9 @@ begin
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
   last_seq = least(end_seq, c.next_seq);  -- `least` ignores null arguments
   if c.recover_seq is not null then
-    -- A recovery is running, and its original start is not stored. So a request counts as the same request only if the
-    -- running recovery still has to deliver all of the requested entries.
+    -- A recovery is running. This request may be a repetition of the request that started it. The original start of the
+    -- recovery is not stored. So the answer is `recovering` if the recovery still has to deliver all of the requested
+    -- entries, and `busy` otherwise.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
@@ -2960,7 +2963,7 @@ AS $function$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- For each record, the first waiting event becomes due. Its other events wait.
+  -- For each record, the first waiting event becomes due. The record's other events continue to wait.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -3606,7 +3609,8 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
-  -- This must come after refuse_kept, because an erasure in this call may come before the hold is lifted.
+  -- Removes the index rows of lifted holds. refuse_kept must run first, because an entry of this call may erase a
+  -- document before a later entry of the call lifts the hold. refuse_kept reads these rows.
   if 'hold-lifted' = any (kinds) then
     delete from hold_records r
     using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
@@ -4055,8 +4059,8 @@ that array_recv received over the wire. One MAC covers the whole call, so that e
 be exchanged, and the arguments are hashed only once. A wrong MAC raises 28000 (constraint append_entries_mac).
 
 The result is as if the items were decided one after another. But the statements decide all items together. A refused
-item affects no other item, except the other item of its pair (see below). Returns 41 bytes for each item, in
-order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
+item affects no other item, except the other item of its pair (see below). Returns 41 bytes for each item, in order:
+outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
 
 APPEND_OUTCOMES in src/db/chain/append-entries.ts has the names of the outcomes. src/append/append-one.ts has the
 client''s error codes. If several outcomes apply, the first in this list is returned:
@@ -4103,14 +4107,16 @@ Cost in Postgres'' own CPU, with 600-byte envelopes on 2 shared cores of 2.5 GHz
 - Steps of gated records cost nothing for calls that only notarize. Before and after steps were added: 1 item 910 and
   921 µs, 64 items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
 - Finding pairs by windows over all items costs 5 to 8 % at 64 items.
-- The MAC costs 5 to 8 %. Without and with it, on a busy machine: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415.
+- The MAC costs 5 to 8 %. Without and with it, on a busy machine: 1 item 1,643 and 1,767 µs, 64 items 6,112 and
+  6,415.
 - A batch of 1,000 records takes 1,400 µs. With a row for each record it took 13,400.
 - Chunks cost nothing for other calls. Before and after chunks were added, alternating on a busy machine: 1 item 695
   and 682 µs, 64 items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
 
-The short path saves time. Without and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4
-items 890 and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a
-third of the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22), and the MAC takes 31.
+A short path decides calls that only notarize. Without and with the short path, alternating on a slower machine: 1
+item 750 and 490 µs, 4 items 890 and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and
+8,800. Triggers take a third of the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22),
+and the MAC takes 31.
 
 Two changes were tried and rejected, because their gain was within the noise: entries_extend_chain in one statement
 instead of two (510 µs), and with a special case for one entry (505 µs).
@@ -4251,9 +4257,10 @@ comment on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp w
 comment on function tallystick.is_of_batch(uuid) is 'Returns whether the record is in a chunk. Otherwise it has a row of its own. A bit of the id encodes this
 (constraints records_ids and batch_chunks_ids).';
 
-comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items whose check for known spans is out of date. Such an item has a trace, or a group of logs, to which
-the same agent has added records since the check. Spans and logs of the item may be stored already
-(docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
+comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Returns the items whose spans or logs may be stored already
+(docs/decisions/0025-storage-of-batches.md#opentelemetry-spans). Before a server appends a batch of spans or logs, it
+checks which of them the ledger has. The check is out of date if the same agent has meanwhile added records to the
+same trace or group of logs.
 
 `unseen_befores[item]`: the check has read all entries before this seq. Only the keys of traces and groups of logs
 are compared.';
@@ -4395,8 +4402,8 @@ another client. The owner''s login needs no proof, because the owner can change 
 
 comment on function tallystick.require_proven_session() is 'Trigger: refuses writes of a session that has not proven the master key.';
 
-comment on function tallystick.resume_webhook(uuid,uuid,boolean) is 'Resumes an endpoint and clears its failures. Retries become due at once. With `skips`, the endpoint continues with
-events that are appended from now on. Returns false if the endpoint does not exist.';
+comment on function tallystick.resume_webhook(uuid,uuid,boolean) is 'Resumes an endpoint and clears its failures. Retries become due immediately. With `skips`, the endpoint continues
+with events that are appended from now on. Returns false if the endpoint does not exist.';
 
 comment on function tallystick.retention_of(uuid,text,uuid[],bigint) is 'Returns the retention of a record in days, and the seq of the rule that set it. Of all rules that apply to the
 record, the one with the longest retention is returned. `rule_seq` is null if no rule applies. `days` is null if the
@@ -4452,7 +4459,7 @@ Returns false if there is no such peering.';
 comment on function tallystick.write_entries(boolean,smallint[],bigint[],bytea[],bigint[],bytea[],uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],timestamp with time zone[],uuid[],uuid[],text[],text[],bytea[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[]) is 'Writes the entries that append_entries has accepted, and all rows that follow from them. Also called when a ledger is
 restored from its archive; then `restores` is true.
 
-Arguments are those of append_entries, with one element for each item, after these results of the decisions:
+The first arguments are results of append_entries, as arrays with one element for each item:
 
 - `outcomes`: only items with outcome 0 are written.
 - `seqs`: seq of the entry.
@@ -4460,13 +4467,15 @@ Arguments are those of append_entries, with one element for each item, after the
 - `prev_seqs`: seq of the record''s previous step.
 - `signer_kids`: key of the agent that has signed the entry, or null if the server has signed it.
 
+All other arguments are those of append_entries.
+
 A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because entries do
 not contain them. The caller must first insert the row of ledger_closures that a ledger-restored marks as ended.
 Erasures are not checked against rules and holds again. All other rows equal those of the append:
 test/run/restore-equals.test.ts.
 
-Returns true, so that the caller can assign the result. With a void function, the caller would need `perform`, which
-makes a plan of its own. plpgsql passes arrays on without a copy.';
+Always returns true, so that the caller can call this function in an assignment. A function that returns nothing
+would need `perform`, for which Postgres makes another plan.';
 
 comment on table tallystick.agent_signing_keys is 'Keys by which agents sign their entries themselves, from agent-key-registered and agent-key-revoked entries. Code that relies on a row verifies the entry that it names.';
 

@@ -3,7 +3,7 @@ import { ApiError } from './errors.ts'
 import type { CallOptions } from './http/transport.ts'
 import type { ExportRequest } from './resources/entries.ts'
 
-/** Codes of ledgers that accept no entries. Such ledgers can still be read. */
+/** Error codes for a ledger that accepts no entries. Such a ledger can still be read. */
 const CLOSED: ReadonlySet<string> = new Set([
   'ledger_frozen',
   'ledger_closed',

@@ -139,8 +139,9 @@ type UnknownOutcome = {
 /**
  * It is unknown whether the call took effect.
  *
- * Repeating a write with `idempotencyKey` is safe, because the write cannot take effect twice. This class itself is
- * thrown if one attempt got no answer and a later attempt was refused. `cause` is the refusal.
+ * Repeating a write with `idempotencyKey` is safe, because the write cannot take effect twice. UnknownOutcomeError
+ * itself, and not a subclass, is thrown if one attempt got no answer and a later attempt was refused. `cause` is then
+ * the refusal.
  */
 export class UnknownOutcomeError extends TallystickError {
   /** Idempotency key of the call. null if the call has no idempotency key, or if nothing was sent. */

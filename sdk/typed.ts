@@ -26,8 +26,8 @@ export type EvidenceOf<Types extends TypeMap, Name extends TypeName<Types>> = Al
   : object
 
 /**
- * A record whose payload has the type `Payload`, or is null after erasure. If `Payload` permits any object, the payload
- * has the type of `LedgerRecord`.
+ * A record whose payload has the type `Payload`, or is null after erasure. If `Payload` permits any object, the type is
+ * simply `LedgerRecord`.
  */
 export type RecordOf<Payload extends object> = object extends Payload
   ? LedgerRecord

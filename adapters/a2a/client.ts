@@ -144,7 +144,7 @@ async function* stream(
     action.end({ ...answer.outcome, status: statusOfThrown(error), error })
     throw error
   } finally {
-    // This also runs if the caller stops reading, or if the stream ends before the task.
+    // Also ends the action if the caller stops reading, or if the stream ends before the task ends.
     action.end(answer.outcome)
   }
 }

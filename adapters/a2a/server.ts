@@ -16,8 +16,9 @@ const FRAMEWORK = 'a2a-js'
  *
  *     new DefaultRequestHandler(card, store, recordingExecutor(executor, { name: card.name }))
  *
- * A record names the sender's record if the message carried its id. Answers carry the id of the agent's own record.
- * With `failClosed` the executor throws NotRecordedError if the message cannot be recorded, and the agent does not act.
+ * A record names the sender's record if the message carried the id of the sender's record. Answers carry the id of the
+ * agent's own record. With `failClosed` the executor throws NotRecordedError if the message cannot be recorded, and the
+ * agent does not act.
  */
 export function recordingExecutor(
   executor: AgentExecutor,

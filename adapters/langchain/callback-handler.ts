@@ -45,8 +45,8 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
   }
 
   /**
-   * The parameters are in the order of the library's calls (`CallbackManager.handleChainStart`), which differs from
-   * its types.
+   * The library passes the arguments in this order (`CallbackManager.handleChainStart`), although its types have
+   * another order.
    */
   override handleChainStart(
     chain: Serialized,

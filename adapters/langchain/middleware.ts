@@ -91,7 +91,7 @@ export function tallystickMiddleware({
     }
   }
 
-  /** Returns the run that a hook's state names. Also sets it as the run that the watch of the current call will end. */
+  /** Returns the run that a hook's state names. If the current call is watched, its watch will end this run. */
   const runOf = ({ _tallystickRun: id }: { _tallystickRun?: string | undefined }): Run | undefined => {
     const run = runs.find(id)
     const watch = currentWatch(isOurs)
@@ -163,7 +163,7 @@ export function tallystickMiddleware({
   return middleware
 }
 
-/** Ends the run of the watched call. */
+/** Ends the agent's run when the watched call ends. */
 class RunWatch implements Watch {
   run: Run | undefined
   hasHandlers = false

@@ -19,7 +19,10 @@ export type Watch = {
    */
   ended(outputs: unknown): void
   failed(error: unknown, signal: AbortSignal | undefined): void
-  /** True if the handler is called for runs below the agent. Another library may have removed the handler there. */
+  /**
+   * True after the handler was called for a run below the agent. It stays false if another library has removed the
+   * handler there.
+   */
   hasHandlers: boolean
   /** Actions for which a tool, or a runnable that replaces the tool, was called. */
   readonly begun: WeakSet<Action>

@@ -49,7 +49,8 @@ export class TallystickTracingProcessor implements TracingProcessor {
       parent: currentAction.getStore(),
     })
     this.#runs.add(trace, action)
-    // A trace that is started by hand is in no context, so its end cannot be checked.
+    // If the application starts a trace by hand, the trace is in no async context. Then this function can't tell when
+    // the trace has ended.
     const isOpen = () => getCurrentTrace()?.traceId === trace.traceId
     if (!isOpen()) return
     this.#open.set(trace, AsyncResource.bind(isOpen))

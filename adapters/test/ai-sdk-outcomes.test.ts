@@ -51,7 +51,9 @@ function casesOf({ ai, mocks }: Library): Record<string, Happens> {
     }
     ai.registerTelemetry(telemetry)
   }
-  /** Runs a generation that calls this tool once for each id, and then answers. */
+  /**
+   * Runs a generation. Its model calls the tool once for each id, and then answers. `execute`: function of the tool.
+   */
   const generate = (actions: Actions, execute: unknown, ids = ['1'], more: object = {}) => {
     register(actions)
     const deed = ai.tool({ inputSchema: z.object({ n: z.number() }), execute: execute as never })

@@ -25,7 +25,8 @@ export function judgeGoal(
 ): GoalVerdict {
   if (goal === undefined) return null
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = goal
-  // A few seconds at a low rate cannot judge rates and latencies. They can judge a goal of no errors.
+  // A run of a few seconds at a low rate cannot judge rates and latencies. It can judge only a goal that allows no
+  // errors.
   const isTried = tried >= atLeast && (profile === 'full' || atMost === 0)
   if (!isTried || value === null || value === undefined) return 'not tried'
   return value >= atLeast && value <= atMost ? 'met' : 'not met'

@@ -45,7 +45,9 @@ function throttledShare(quota: CpuQuota): number {
   return periods === 0 ? 0 : (100 * throttledPeriods) / periods
 }
 
-/** Share of a process's CPU from which it counts as fully used. The scheduler leaves the rest unused. */
+/**
+ * If a process uses at least this share of its CPU, the CPU counts as fully used. The scheduler leaves the rest unused.
+ */
 const OF_A_PROCESS = 0.9
 const OF_THE_MACHINE = 0.93
 

@@ -23,9 +23,9 @@ type FromChild<Result> =
 const GRACE_MS = 15_000
 
 /**
- * Returns a function that runs `work` in a separate process. In the event loop of a server, a load generator would
- * measure itself. `url`: `import.meta.url` of the calling module, which the new process imports. The function throws
- * what `work` threw.
+ * Returns a function that runs `work` in a separate process. In the server's own process, a load generator would slow
+ * down the server that it measures. `url`: `import.meta.url` of the calling module, which the new process imports. The
+ * function throws what `work` threw.
  */
 export function makeJob<Plan extends Times, Result>(
   url: string,

@@ -85,8 +85,8 @@ class LoadRun {
     const isBusy = () => this.#pacer.backlog > 0 || this.#connections.some(({ inFlight }) => inFlight)
     await untilIdle(isBusy, msMax)
     for (const connection of this.#connections) {
-      // The time until now is a lower bound of the request's latency. Leaving out this request would be coordinated
-      // omission.
+      // This request has no answer yet. The time until now is a lower bound of its latency. Leaving it out would be
+      // coordinated omission.
       if (connection.inFlight) this.#record(connection, performance.now())
       if (connection.inFlight) this.#tally.unanswered++
       connection.close()

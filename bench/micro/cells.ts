@@ -4,7 +4,7 @@
  * Measures records per second through HAProxy (examples/haproxy) with one deployment and with three. Each deployment
  * has its own Postgres, server and worker on this machine. The first deployment is also measured without HAProxy. All
  * three run in each phase, so that phases differ only in the ledgers that are written to. The CPU use shows what
- * separate machines would achieve: each deployment has its own CPU, and only HAProxy is shared.
+ * separate machines would achieve. On separate machines, each deployment has its own CPU, and only HAProxy is shared.
  *
  * `--seconds`: length of each phase. `--rounds`: number of times that all phases are repeated. Needs HAProxy, and
  * preferably the system's Postgres.

@@ -26,8 +26,8 @@ import { runFloods } from './otlp-floods.ts'
 const SPANS = 500
 const CLIENTS = 8
 /**
- * Placeholder for hex digits that each request replaces by its own number: all digits of the trace id, and the first
- * digits of each span id.
+ * Placeholders in the prepared bodies. Each request replaces them by its own number in hex. `TRACE` is a whole trace
+ * id, and `SPAN` is the beginning of each span id.
  */
 const TRACE = 'f00df00df00df00df00df00d00000000'
 const SPAN = 'f00df00df00d'

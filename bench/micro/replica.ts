@@ -130,7 +130,8 @@ class Sizes {
 
 /**
  * Counts reads that return an older state than demanded. Each read gets the newest record and demands the size of an
- * earlier write. That write is up to twice the standby's lag old, so the standby can answer half of the reads.
+ * earlier write. The age of that write is between zero and twice the standby's lag. The standby therefore has about
+ * half of these writes, and can answer half of the reads.
  */
 async function countStale(
   { url, metricsPort }: Server,

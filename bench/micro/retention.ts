@@ -1,8 +1,8 @@
 /*
  * npm run bench -- retention [--records 20000] [--rows 1000] [--share 1] [--embedded]
  *
- * Measures how many documents per second retention erases, from the rule until all documents are erased. The worker's
- * rounds run sweeps and erasures at the same time.
+ * Measures how many documents per second retention erases, from the first sweep until all documents are erased. As in a
+ * worker, sweeps and erasures run at the same time.
  *
  * `--records`: number of records in batches of 1,000. `--rows`: number of records with a request of their own.
  * `--share`: share of the time that sweeps get; by default the same as in the worker. Before the sweep, the timestamps

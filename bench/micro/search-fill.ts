@@ -17,7 +17,7 @@ export type LargeLedger = {
 
 export const TRACE_IDS = { common: 'c0'.repeat(16), rare: 'fa'.repeat(16) }
 export const REFERENCES = { common: 'erp:order/1', rare: 'erp:order/2' }
-/** Start of the records' `occurredAt`, which grows with the ledger. */
+/** Day of `occurredAt` in the first batch. Each later batch has the same day as the batch before, or a later day. */
 export const FIRST_DAY_MS = Date.parse('2026-01-01T00:00:00Z')
 export const DAYS = 300
 const DAY_MS = 86_400_000

@@ -15,7 +15,9 @@ export const OTHERS_CORES_MAX = 0.15
 /** Linux' USER_HZ, the unit of /proc/<pid>/stat, is 100 on every platform that Node runs on. */
 const TICKS_PER_SECOND = 100
 
-/** Named groups of processes. `postmaster`: id of Postgres' main process. All backends are found by it. */
+/**
+ * Named groups of processes. `postmaster`: id of Postgres' main process, by which Postgres' other processes are found.
+ */
 type CpuGroups = {
   readonly processes: Readonly<Record<string, readonly number[]>>
   readonly postmaster: number | null

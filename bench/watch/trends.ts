@@ -1,5 +1,5 @@
 /*
- * Functions that judge whether a figure stays constant, such as the memory of a process, or the throughput over ten
+ * This module judges whether a figure stays constant, such as the memory of a process, or the throughput over ten
  * minutes.
  */
 

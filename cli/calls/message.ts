@@ -44,8 +44,11 @@ function parseInexact(text: string, inexact: string): Message | null {
 }
 
 /**
- * Returns the record members for a value of a message. The digest covers the JSON text of the value if parsing loses a
- * part of the value, or if the value is too deep or too large. Parsing never changes a string.
+ * Returns the record members for a value of a message: the value, or its digest. The digest usually covers the parsed
+ * value. It covers the value's JSON text in two cases:
+ *
+ * - Parsing loses a part of the message, and the value is not a string. Parsing never changes a string.
+ * - The value is too deep or too large.
  */
 export function contentAt(
   name: 'arguments' | 'result',

@@ -92,7 +92,8 @@ async function poll(
 
 /**
  * Throws SourceError `unavailable` if the note lacks cosignatures of the required witnesses. The watch then continues.
- * The server counts cosignatures of any witness, so a later checkpoint may have enough of the required witnesses.
+ * The server returns a checkpoint that has enough cosignatures, whoever made them. A later checkpoint may have enough
+ * cosignatures of the required witnesses.
  */
 async function requireWitnesses(note: string, policy: WitnessPolicy): Promise<void> {
   const { cosigned } = countCosignatures(parseNote(note), policy, await loadProviders())

@@ -242,7 +242,7 @@ function otherEvent(name: string): (event: Event) => HookRecord {
   }
 }
 
-/** Returns the content of the first of these members that is present. */
+/** Returns the content of the first of `members` that the event's message has. */
 function firstContent(
   { message, recording }: Event,
   name: 'arguments' | 'result',

@@ -60,7 +60,7 @@ function statusOfSubagent(display: unknown): Status {
 }
 
 /**
- * Lines that Gemini CLI adds after the output of an ended command. Releases of 2025 write `(none)` where later ones
+ * Lines that Gemini CLI adds after the output of an ended command. Releases of 2025 write `(none)` where later releases
  * omit the line.
  */
 const SHELL_END =
@@ -78,8 +78,9 @@ function statusOfShell(text: unknown, display: unknown): Status {
   const [code, signal, background] = end.slice(1).map((each) => (NOTHING.includes(each) ? undefined : each))
   if (background !== undefined) return unknown('background')
   if (code === undefined && signal === undefined) return OK
-  // A text that begins with `Output:` has no line for exit code 0. Such a line may therefore be output of the command
-  // itself. The display contains only the output. If the display has such a line too, the end is unclear.
+  // If the text begins with `Output:`, Gemini CLI adds a line with the exit code or the signal only after a failure.
+  // But a command that succeeded may print such a line itself. The display contains only the output of the command. If
+  // the display has such a line, it is not clear whether the command failed.
   if (form === 'Output' && /Exit Code: |Signal: /.test(textOf(display))) return unknown('unclear_end')
   return { status: 'error', errorType: code === undefined ? `signal:${signal}` : `exit:${code}` }
 }
@@ -134,7 +135,7 @@ export function statusOfEnd({ get }: Event): Status {
   return words.slice(0, -1).every((each) => WELL.has(each)) ? OK : unknown('status')
 }
 
-/** Returns whether an answer has one of the members with a value that is not empty or false. */
+/** Returns whether one of the members `names` of an answer has a value other than null, false or an empty text. */
 function hasAny(response: unknown, names: readonly string[]): boolean {
   return names.some((name) => isSet(valueAt(response, [name])))
 }

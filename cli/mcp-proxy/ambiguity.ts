@@ -2,10 +2,10 @@ import { short } from '../../sdk/actions/content.ts'
 import { CLIENT_INFO, TOOL_USE_ID, VERSION_META } from './names.ts'
 
 /*
- * Finds messages that a server could understand as another tool call (docs/integrations/mcp-proxy.md, "Messages with
- * two meanings"). Servers parse in different ways: Go's encoding/json ignores the case of names; others trim names,
- * drop `-` and `_`, or treat `__proto__` as a prototype. Messages here have already passed strict parsing (RFC 8259, no
- * duplicate name).
+ * This module finds messages that a server could understand as another tool call (docs/integrations/mcp-proxy.md,
+ * "Messages with two meanings"). Servers parse in different ways: Go's encoding/json ignores the case of names; others
+ * trim names, drop `-` and `_`, or treat `__proto__` as a prototype. Before this check, messages have passed strict
+ * parsing (RFC 8259, no duplicate name).
  */
 
 const MESSAGE: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
@@ -19,7 +19,7 @@ const META = new Set([
   'traceparent',
   'tracestate',
 ])
-/** Methods about tools that call no tool, in all versions of MCP. */
+/** Methods that are about tools but do not call a tool, in all versions of MCP. */
 const OTHER_METHODS = new Set(['tools/list', 'notifications/tools/list_changed'])
 /** Matches texts that contain nothing that a server could decode, such as `%6F`, and no look-alike characters. */
 const PLAIN_METHOD = /^[A-Za-z0-9_$./:-]+$/
@@ -63,8 +63,8 @@ function ambiguityOfParams({ method, params }: Members): string | null {
 }
 
 /**
- * Checks the inner objects. A server that cuts lines elsewhere, such as at a carriage return or after 4,096 bytes,
- * could parse an inner object as a message.
+ * Checks the objects inside a message. Some servers may cut lines at other places, such as at a carriage return or
+ * after 4,096 bytes. Such a server could parse an inner object as a message of its own.
  */
 function ambiguityOfRest({ method: _, ...rest }: Members): string | null {
   const hides = hasText(rest, (name, text) => isLike('method', name) && isLikeCall(text))

@@ -2,7 +2,7 @@ import { short } from '../../sdk/actions/content.ts'
 import { SDK_TIMEOUT_CODE } from '../../src/json-rpc-codes.ts'
 import { hasTwice, type Message, valueAt } from '../calls/message.ts'
 
-/* Derives the status of a tool call from the server's answer (docs/reference/outcomes.md). */
+/* This module derives the status of a tool call from the server's answer (docs/reference/outcomes.md). */
 
 export type AnswerStatus = {
   readonly status: 'ok' | 'error' | 'unknown'

@@ -3,8 +3,8 @@ import { PROXY_HEADER_TOOLS_MAX } from './limits.ts'
 import { VERSION_META } from './names.ts'
 
 /*
- * Builds request headers for an MCP server. The headers repeat parts of the body (MCP 2026-07-28, Streamable HTTP,
- * "Request Metadata").
+ * This module builds request headers for an MCP server. The headers repeat parts of the body (MCP 2026-07-28,
+ * Streamable HTTP, "Request Metadata").
  */
 
 const NAMED_BY: Readonly<Record<string, string>> = {

@@ -36,7 +36,7 @@ export function openHttp(options: HttpOptions): Upstream {
 type OpenRequest = {
   readonly id: RequestId
   readonly closed: AbortController
-  /** Called when the request is answered. */
+  /** Called when the request is answered. Later messages that wait for this answer are then sent. */
   readonly taken: () => void
   isCancelled: boolean
 }
@@ -168,8 +168,8 @@ class HttpUpstream implements Upstream {
     if (isAllMessages(value)) {
       const error = valueAt(value, ['error'])
       const isOfAnother = !exchange.requests.some(({ id }) => id === valueAt(value, ['id']))
-      // A server that refuses a request without reading the request does not know its id. Its answer then has no id, or
-      // a wrong id.
+      // A server that refuses a request without reading it does not know the request's id. The server's answer then has
+      // no id, or a wrong id.
       const isForIt = error !== undefined && isOfAnother && first !== undefined && others.length === 0
       await this.#emit(isForIt ? JSON.stringify({ jsonrpc: '2.0', id: first.id, error }) : text)
     }

@@ -5,9 +5,9 @@ import type { Downstream, Upstream, UpstreamEnd } from './upstream.ts'
 import { write } from './write.ts'
 
 /*
- * Runs a server as a child process. The server leads a process group, so that a signal also reaches its descendants:
- * with a shell or `npx`, the real server is a descendant. The server is stopped as MCP specifies (Lifecycle, Shutdown,
- * stdio): its input ends, then it gets SIGTERM, then SIGKILL.
+ * This module runs a server as a child process. The server leads a process group, so that a signal also reaches its
+ * descendants: with a shell or `npx`, the real server is a descendant. The server is stopped as MCP specifies
+ * (Lifecycle, Shutdown, stdio): its input ends, then it gets SIGTERM, then SIGKILL.
  */
 
 const HAS_GROUPS = process.platform !== 'win32'
@@ -76,8 +76,8 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Shell script that exits when it reads a line. If the proxy ends without writing a line, `read` fails, and the
- * script ends group $1.
+ * Shell script that exits when it reads a line. If the proxy ends without writing a line, `read` fails. The script then
+ * ends the process group `$1`, which is the server's.
  */
 const GUARD = `read -r over && exit
 sleep ${PROXY_END_MS / 1_000}; kill -s TERM -- "-$1"
@@ -93,7 +93,8 @@ function watchOver({ pid }: ChildProcess, env: NodeJS.ProcessEnv): ChildProcess 
     ...{ stdio: ['pipe', 'ignore', 'ignore'], env },
     detached: true,
   })
-  // Errors are ignored: if the shell can't run, the server is stopped only by the end of its input.
+  // `guard` is a shell that stops the server if this process is killed. If the shell can't start, the error is ignored.
+  // Then the server is not killed; it only sees the end of its input.
   guard.on('error', () => {})
   guard.stdin.on('error', () => {})
   guard.unref()

@@ -112,8 +112,7 @@ export class McpProxy {
     const { calls, isRecorded, say } = this.#options
     const begun: BegunCall[] = []
     const records = messages.map((message) => () => calls.fromClient(message))
-    // If a server may find more in this line than the recorded calls contain, the digest of the whole line is recorded
-    // too.
+    // If a server may find more calls in this line than were recorded, the digest of the whole line is recorded too.
     const why = messages.find(({ inexact }) => inexact !== null)?.inexact ?? whyUnread(messages)
     if (why !== null) records.push(() => calls.unread(why, sha256Of(bytes), bytes.length))
     for (const record of records) {

@@ -19,9 +19,9 @@ import { list } from './directory.ts'
 import { CALLS_BEAT_MS, CALLS_STALE_MS } from './limits.ts'
 
 /*
- * Stores calls without an outcome. Before a call is forwarded, a record "no outcome came" is written here. The call's
- * outcome replaces that record. If the process is killed, the next sender moves the record into the inbox. Replacing
- * and moving are one rename each, so each call gets exactly one outcome.
+ * This module stores calls without an outcome. Before a call is forwarded, a record "no outcome came" is written here.
+ * The call's outcome replaces that record. If the process is killed, the next sender moves the record into the inbox.
+ * Replacing and moving are one rename each, so each call gets exactly one outcome.
  *
  *     calls/<process>/holder        identity of the process
  *     calls/<process>/<call>.ndjson the record "no outcome came", in the form of the inbox

@@ -21,8 +21,8 @@ export const OUTBOX_BACKGROUND_MS_MAX = 120_000
 export const FLUSH_SECONDS_DEFAULT = 60
 export const FLUSH_SECONDS_MAX = 86_400
 /**
- * Time in ms without a sign of life after which a call counts as ended, if its process cannot be checked. That is so if
- * the proxy runs on another machine, or ran before this machine was restarted.
+ * Time in ms without a sign of life after which a call counts as ended, if its process cannot be checked. A process
+ * cannot be checked if it runs on another machine, or if this machine was restarted.
  */
 export const CALLS_STALE_MS = 60_000
 /** Interval in ms at which a proxy shows that it is alive. */

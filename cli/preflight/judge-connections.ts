@@ -15,7 +15,10 @@ export const WORKER_CONNECTIONS =
   READ_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX + PEER_CONNECTIONS_MAX + JOB_CONNECTIONS_MAX
 
 export type ConnectionPlan = {
-  /** Connections that servers and workers of this database can use, including the processes that already run. */
+  /**
+   * Number of connections for servers and workers of this database. It includes the connections that running servers
+   * and workers already have.
+   */
   readonly usable: number
   readonly usedByOthers: number
   /** Number of API processes that fit beside one worker. */

@@ -34,8 +34,8 @@ export const SETTINGS = [
 ] as const
 
 /**
- * Settings that `alter role` or `alter database` can weaken for the logins of servers and workers alone. Servers and
- * workers do not set them in their sessions.
+ * Settings that servers and workers do not set in their sessions. `alter role` or `alter database` can therefore weaken
+ * these settings for servers and workers, although preflight's own session has safe values.
  */
 export const LOGIN_SETTINGS = [
   'default_transaction_read_only',

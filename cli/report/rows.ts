@@ -22,9 +22,9 @@ export type ReportRow = {
 }
 
 /**
- * Yields the rows of a verified entry of a bundle. Every fact comes from a verified line. Entries outside the bundle's
- * range get rows too, and so do entries that a selection contains only because of their keys. `types`: types of the
- * gated records so far, because entries of later steps do not contain the type.
+ * Yields the rows of a verified entry of a bundle. Every fact comes from a verified line. Supporting entries of the
+ * bundle get rows too (docs/formats/bundles.md). `types`: types of the gated records so far, because entries of later
+ * steps do not contain the type.
  */
 export function* rowsOf(entry: VerifiedBundleEntry, types: Map<string, string>): Generator<ReportRow> {
   const { seq, kind, leaf } = entry

@@ -34,8 +34,8 @@ async function surveyWithARevision({ planner, researcher, scraper }: Fleet): Pro
   say('planner', 'wants 20 prices of copper for at most 1.00 EUR', order.id)
   await researcher.client.records.activate(order.id)
 
-  // To delegate, the researcher commissions work itself, with the order as parent. With this gate, the rules alone
-  // judge.
+  // To delegate, the researcher commissions work from the scraper. The order is the parent of this work. With the gate
+  // `auto`, the rules alone judge the work.
   const part = await researcher.client.records.create({
     type: 'survey/1',
     payload: { topic: 'copper', prices: 12, budget: euros(0.5) },

@@ -34,7 +34,7 @@ const PROFILES = {
   },
   'mixed-users': {
     short: { seconds: 3, users: [20, 60, 120] },
-    // The last step is as large as the memory allows. A user takes about 0.8 MiB of k6's memory.
+    // The last number of users is the largest for which the memory suffices. A user takes about 0.8 MiB of k6's memory.
     full: { seconds: 20, users: [100, 500, 1_000, 2_000, 4_000, 6_000, 8_000, 10_000] },
   },
   zipfian: {

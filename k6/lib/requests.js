@@ -7,7 +7,7 @@ import http from 'k6/http'
 import { baseUrl } from './deployment.js'
 import { countOutcome, retried, sentRecords } from './outcomes.js'
 
-/** Maximum time of a request. No answer should take longer: the slowest figure published elsewhere is a p99 of 16 s. */
+/** Maximum time of a request. No answer should take longer: the slowest figure that others publish is a p99 of 16 s. */
 const REQUEST_TIMEOUT = '60s'
 const RETRY_AFTER_SECONDS_DEFAULT = 1
 const RETRIES_MAX = 10

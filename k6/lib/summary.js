@@ -1,6 +1,6 @@
 /*
- * Writes a script's summary as JSON to the file that SUMMARY names. The runner prints the summary beside the figures
- * published elsewhere (bench/k6/print.ts).
+ * Writes a script's summary as JSON to the file that SUMMARY names. The runner prints the summary beside figures that
+ * others have published for their systems (bench/k6/print.ts).
  */
 import { SEED } from './data.js'
 import { PROFILE } from './profile.js'

@@ -14,8 +14,8 @@
 -- be exchanged, and the arguments are hashed only once. A wrong MAC raises 28000 (constraint append_entries_mac).
 --
 -- The result is as if the items were decided one after another. But the statements decide all items together. A refused
--- item affects no other item, except the other item of its pair (see below). Returns 41 bytes for each item, in
--- order: outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
+-- item affects no other item, except the other item of its pair (see below). Returns 41 bytes for each item, in order:
+-- outcome (1), seq (8, big-endian), chain (32; zeros unless appended).
 --
 -- APPEND_OUTCOMES in src/db/chain/append-entries.ts has the names of the outcomes. src/append/append-one.ts has the
 -- client's error codes. If several outcomes apply, the first in this list is returned:
@@ -62,14 +62,16 @@
 -- - Steps of gated records cost nothing for calls that only notarize. Before and after steps were added: 1 item 910 and
 --   921 µs, 64 items 3,556 and 3,597, 1,000 items 38,219 and 38,281.
 -- - Finding pairs by windows over all items costs 5 to 8 % at 64 items.
--- - The MAC costs 5 to 8 %. Without and with it, on a busy machine: 1 item 1,643 and 1,767 µs, 64 items 6,112 and 6,415.
+-- - The MAC costs 5 to 8 %. Without and with it, on a busy machine: 1 item 1,643 and 1,767 µs, 64 items 6,112 and
+--   6,415.
 -- - A batch of 1,000 records takes 1,400 µs. With a row for each record it took 13,400.
 -- - Chunks cost nothing for other calls. Before and after chunks were added, alternating on a busy machine: 1 item 695
 --   and 682 µs, 64 items 3,073 and 2,839; with idempotency keys 701 and 670, 4,060 and 3,694.
 --
--- The short path saves time. Without and with the short path, alternating on a slower machine: 1 item 750 and 490 µs, 4
--- items 890 and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and 8,800. Triggers take a
--- third of the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22), and the MAC takes 31.
+-- A short path decides calls that only notarize. Without and with the short path, alternating on a slower machine: 1
+-- item 750 and 490 µs, 4 items 890 and 650, 16 items 1,530 and 1,150, 64 items 3,700 and 2,600, 256 items 11,700 and
+-- 8,800. Triggers take a third of the 490 (entries_extend_chain 100, records_begin 56, chain_heads_forward_only 22),
+-- and the MAC takes 31.
 --
 -- Two changes were tried and rejected, because their gain was within the noise: entries_extend_chain in one statement
 -- instead of two (510 µs), and with a special case for one entry (505 µs).
@@ -162,7 +164,8 @@ begin
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
       is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
-      -- This query is separate from the condition above, so that a call of one item does not pay for its plan.
+      -- This query is a statement of its own. A call of one item does not run the statement, and so does not pay for
+      -- its plan.
       if not is_sure then
         is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
@@ -299,9 +302,9 @@ begin
           when i.closed = 'moving' then 15
           when i.closed = 'moved' then 16
           when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-          -- A second step of a record in the same call gets `again`. But a step whose version is not above the record's
-          -- version is too late. It is refused below at once. Otherwise each call would decide only one of many late
-          -- steps of a record.
+          -- A second step of a record in the same call gets `again`, if its version is above the record's version. Any
+          -- other step is too late, and a later branch refuses it in this call. If late steps got `again` too, each
+          -- call would decide only one of a record's many late steps.
           when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
           when k.kind is null or k.record_event <> (i.version is not null) then 8
           -- A statement is appended only together with the entry that registers it, and that entry must be the next

@@ -29,8 +29,8 @@ begin
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json)
     d (received json, document json, type json, standing json, offer json, erased json, peer json) on true
-  -- These members are read only for entry-received. In a step of a local record, members of these names mean something
-  -- else.
+  -- `document`, `type`, `standing`, `offer`, `erased` and `peer` are read only for entry-received. The details of other
+  -- entries may have members of the same names with another meaning.
   left join lateral (select d.document, d.type, d.standing, d.offer, d.erased, d.peer) m on i.kind = 'entry-received'
   where i.outcome = 0 and (i.kind in ('entry-received', 'offer-refused', 'peer-key-rotated')
     or i.kind in ('record-activated', 'completion-submitted') and i.detail is not null);

@@ -1,6 +1,7 @@
--- Returns the items whose check for known spans is out of date. Such an item has a trace, or a group of logs, to which
--- the same agent has added records since the check. Spans and logs of the item may be stored already
--- (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans).
+-- Returns the items whose spans or logs may be stored already
+-- (docs/decisions/0025-storage-of-batches.md#opentelemetry-spans). Before a server appends a batch of spans or logs, it
+-- checks which of them the ledger has. The check is out of date if the same agent has meanwhile added records to the
+-- same trace or group of logs.
 --
 -- `unseen_befores[item]`: the check has read all entries before this seq. Only the keys of traces and groups of logs
 -- are compared.

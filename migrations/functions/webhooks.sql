@@ -86,8 +86,8 @@ begin
   return true;
 end $$;
 
--- Resumes an endpoint and clears its failures. Retries become due at once. With `skips`, the endpoint continues with
--- events that are appended from now on. Returns false if the endpoint does not exist.
+-- Resumes an endpoint and clears its failures. Retries become due immediately. With `skips`, the endpoint continues
+-- with events that are appended from now on. Returns false if the endpoint does not exist.
 create or replace function resume_webhook(ledger uuid, webhook uuid, skips boolean) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
@@ -171,7 +171,7 @@ language plpgsql set search_path = tallystick, pg_temp as $$
 begin
   update webhook_deliveries d set state = 'held', tries = 0, due_at = null, finished_at = null
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events);
-  -- For each record, the first waiting event becomes due. Its other events wait.
+  -- For each record, the first waiting event becomes due. The record's other events continue to wait.
   update webhook_deliveries d set state = 'pending', due_at = clock_timestamp()
   where d.ledger_id = ledger and d.webhook_id = webhook and d.event_id = any (events) and not exists (
     select from webhook_deliveries e
@@ -231,8 +231,9 @@ begin
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
   last_seq = least(end_seq, c.next_seq);  -- `least` ignores null arguments
   if c.recover_seq is not null then
-    -- A recovery is running, and its original start is not stored. So a request counts as the same request only if the
-    -- running recovery still has to deliver all of the requested entries.
+    -- A recovery is running. This request may be a repetition of the request that started it. The original start of the
+    -- recovery is not stored. So the answer is `recovering` if the recovery still has to deliver all of the requested
+    -- entries, and `busy` otherwise.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;

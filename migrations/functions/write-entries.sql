@@ -1,7 +1,7 @@
 -- Writes the entries that append_entries has accepted, and all rows that follow from them. Also called when a ledger is
 -- restored from its archive; then `restores` is true.
 --
--- Arguments are those of append_entries, with one element for each item, after these results of the decisions:
+-- The first arguments are results of append_entries, as arrays with one element for each item:
 --
 -- - `outcomes`: only items with outcome 0 are written.
 -- - `seqs`: seq of the entry.
@@ -9,13 +9,15 @@
 -- - `prev_seqs`: seq of the record's previous step.
 -- - `signer_kids`: key of the agent that has signed the entry, or null if the server has signed it.
 --
+-- All other arguments are those of append_entries.
+--
 -- A restore writes no idempotency keys, metadata, labels of data subjects or secrets of API keys, because entries do
 -- not contain them. The caller must first insert the row of ledger_closures that a ledger-restored marks as ended.
 -- Erasures are not checked against rules and holds again. All other rows equal those of the append:
 -- test/run/restore-equals.test.ts.
 --
--- Returns true, so that the caller can assign the result. With a void function, the caller would need `perform`, which
--- makes a plan of its own. plpgsql passes arrays on without a copy.
+-- Always returns true, so that the caller can call this function in an assignment. A function that returns nothing
+-- would need `perform`, for which Postgres makes another plan.
 create or replace function write_entries(
   restores boolean, outcomes int2[], seqs bigint[], chains bytea[], prev_seqs bigint[], signer_kids bytea[],
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
@@ -154,7 +156,8 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
-  -- This must come after refuse_kept, because an erasure in this call may come before the hold is lifted.
+  -- Removes the index rows of lifted holds. refuse_kept must run first, because an entry of this call may erase a
+  -- document before a later entry of the call lifts the hold. refuse_kept reads these rows.
   if 'hold-lifted' = any (kinds) then
     delete from hold_records r
     using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h

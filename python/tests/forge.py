@@ -399,8 +399,8 @@ def export_of(chain: Chain, lines: list[Line], checkpoint: bool = True) -> bytes
 
 
 def range_of(chain: Chain, lines: list[Line], start: int, end: int, beside: set[int] | None = None) -> bytes:
-    """Returns a bundle with the entries `start` to `end` of `lines`. `beside`: the only entries
-    outside the range that are included; None includes all that the format allows.
+    """Returns a bundle with the entries `start` to `end` of `lines`. `beside`: seqs of further entries
+    to include. If it is None, the bundle includes all further entries that the format allows.
     """
     at = merkle.genesis(f.id_bytes(chain.led))
     shown, leaves = [], []

@@ -106,12 +106,13 @@ def test_keys_of_agents_that_are_known(tmp_path: Path) -> None:
     for known, code in (
         ([f'{agent}={kid}'], ''),
         ([f'{agent}={kid}', f'{agent}={endorsed}'], ''),
-        # A trusted key makes only later entries trusted. Entries before the trusted key are
-        # refused.
+        # If only the endorsed key is trusted, the agent's earlier entries are refused, because the
+        # key that signed them is not trusted.
         ([f'{agent}={endorsed}'], 'agent_key_refused'),
         ([f'{free}={kid}'], 'agent_key_refused'),
         ([f'{chain.id("agt")}={kid}'], 'trusted_key_absent'),
-        # The first agent is an administrator. It created records, and the server signed them.
+        # The first agent is an administrator. The server signed the records that it created, so the
+        # agent's signatures are missing.
         ([f'{chain.lines[2].statement["predicate"]["agent"]}={kid}' if chain.lines[2].statement else ''], 'agent_signature_missing'),
     ):
         options = [part for one in known for part in ('--agent-key', one)]
@@ -162,8 +163,9 @@ def test_a_range_judges_issuers_by_the_policy_that_is_shown(tmp_path: Path) -> N
     chain.lines[at].foreign = forged
     registration['subject'][0]['digest']['sha256'] = forge.leaf_of(chain.lines[at]).hex()
     path = tmp_path / 'bundle'
-    # The entry with the policy is directly before the range. If the bundle includes it, the
-    # signature is refused. If not, the report says that the issuer was not checked.
+    # The entry that sets the policy is directly before the range. If the bundle includes this
+    # entry, the verifier refuses the issuer's signature. If not, the report says that the issuer
+    # was not checked.
     rotated = next(seq for seq, line in enumerate(chain.lines) if line.statement and 'rotated' in line.statement['predicateType'])
     for beside, code in ((None, 'signature_invalid'), ({0, rotated}, '')):
         path.write_bytes(forge.range_of(chain, chain.lines, at, at + 1, beside))

@@ -134,7 +134,7 @@ def test_what_only_people_can_mend_is_told_at_once_and_kept(ledger: Ledger) -> N
     with pytest.raises(AuthenticationError):
         notarizer.flush(5)
     given = key['key']
-    notarizer.close(5)  # `close` tries the record again at once
+    notarizer.close(5)  # `close` retries immediately
     assert ledger.numbers() == [0]
 
 
@@ -207,8 +207,8 @@ def test_an_agent_that_is_killed_again_and_again_loses_and_doubles_nothing(ledge
         agent.kill()
         said = agent.stdout.read().splitlines()
         agent.wait()
-        # `record` has returned for all numbers below the last printed number. The last number may
-        # have been accepted too.
+        # The agent prints N after `record` has accepted all numbers below N. The number N itself
+        # may have been accepted too.
         unsure.add(taken := max([taken, *map(int, said)]))
         taken += 1
     with ledger.client.notarizer(spool=open_spool(tmp_path)) as notarizer:

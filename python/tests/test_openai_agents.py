@@ -129,8 +129,8 @@ def test_a_person_and_a_rule_say_no_and_the_ledger_has_who_it_was(ledger: Ledger
     processor.shutdown()
     assert asked == ['iron']
     waits = ['    tool look_up · before · unknown', '      escalate by unknown']
-    # The library does not report that the waiting call was rejected after the pause. So the outcome
-    # of this call stays `unknown`.
+    # After the pause, the library reports an approved call as a new call, and does not report a
+    # rejected call. So the outcome of each paused call stays `unknown`.
     assert ledger.lines() == [
         'other denied · before · ok',
         '  agent buyer · before · ok',

@@ -436,8 +436,8 @@ RELEASED = threading.Event()
 
 
 def in_thread(end: Callable[[], int]) -> Future[int]:
-    """Returns a future that is done only after `of_thread` has released its thread. Otherwise it might
-    be done before the test observes it.
+    """Returns the future of a thread that waits until `of_thread` is called. Otherwise the future
+    might be done before the test observes it.
     """
     RELEASED.clear()
     return POOL.submit(lambda: end() if RELEASED.wait(5) else -1)

@@ -80,8 +80,8 @@ async def run_fails(run: Run) -> list[str]:
 
 
 async def denied_by_person(run: Run) -> list[str]:
-    """The library does not report the rejection of the waiting call. It reports the rejection of the
-    next call, so the test checks the outcome of the next call.
+    """The library does not report that a person rejected the first call, which was paused. It reports
+    the rejection of the second call, so the test checks the outcome of the second call.
     """
     again = [function_call('tool', {'n': 1}, call_id='2')]
     agent = run.agent(fail, again, [assistant_message('done')], needs_approval=True)

@@ -228,7 +228,9 @@ def test_a_key_of_a_peer_does_not_come_back(tmp_path: Path) -> None:
 
 
 def test_the_first_note_that_is_refused_names_the_code(tmp_path: Path) -> None:
-    """Stored checkpoints are verified first, then the ledger's own checkpoint, then later entries."""
+    """The verifier first checks the checkpoints that the user passes, then the export's own
+    checkpoint, and then the entries. It reports the first fault in this order.
+    """
     chain, admin = begun('notes')
     chain.notarize(admin, {})
     lines = chain.export().splitlines()

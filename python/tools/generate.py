@@ -105,7 +105,9 @@ def typed_dicts(text: str) -> str:
 
 
 def settle(made: dict[Path, str], is_check: bool) -> int:
-    """Writes the formatted files, or compares them."""
+    """Writes the formatted files. With `is_check`, compares them with the existing files instead.
+    Returns 1 if a file differs, otherwise 0.
+    """
     status = 0
     for path, text in made.items():
         formatted = ruff(path, text)

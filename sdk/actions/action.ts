@@ -123,8 +123,8 @@ export class Action {
   readonly traceparent: string
   readonly depth: number
   /**
-   * Resolves when the action may begin: at once, or for a `held` action when its record is in the ledger. Rejects
-   * with NotRecordedError if the record was not written. The outcome `denied` is then recorded.
+   * Resolves when the action may begin: immediately, or for a `held` action as soon as its record is in the ledger.
+   * Rejects with NotRecordedError if the record was not written. The outcome `denied` is then recorded.
    */
   readonly permitted: Promise<unknown>
   /**

@@ -351,7 +351,8 @@ export class Actions implements Writer {
     this.#awaited.set(handle, (id, error) => (error === undefined ? resolve(id) : reject(error)))
     try {
       this.#take('agent-action/1', payload, { ...options, tag: handle })
-      // Sends the record now. If an error occurs that only a person can solve, the returned promise rejects at once.
+      // Sends the record now. If an error occurs that only a person can solve, the returned promise rejects
+      // immediately.
       this.#notarizer.flush({ timeoutMs: holdMsMax }).catch(reject)
     } catch (error) {
       this.#lose(error)

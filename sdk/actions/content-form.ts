@@ -248,8 +248,8 @@ function kindOf(object: object): string | undefined {
   if (symbols.length > 0 && symbols.some((symbol) => isEnumerable(object, symbol))) return undefined
   if (prototypes <= 1) return name === 'Object' && !isFunction(object, 'toJSON') ? 'Object' : undefined
   if (prototypes === 2 && SHOWN.has(name)) {
-    // A program can define a class with one of these names. So arrays and DataViews are checked here. The other objects
-    // are checked where their content is read.
+    // A program can define its own class with the name Array or DataView. So arrays and DataViews are checked here. The
+    // other objects are checked where their content is read.
     if (name === 'Array') return Array.isArray(object) ? name : undefined
     if (name === 'DataView' && !ArrayBuffer.isView(object)) return undefined
     return Object.keys(object).length === 0 ? name : undefined

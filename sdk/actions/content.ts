@@ -66,7 +66,9 @@ export function contentOf(
   return { [`${name}Digest`]: digestOfWritten(written, sha256) }
 }
 
-/** Returns the payload member with the digest of a JSON text. Use it for texts that parsing would change. */
+/**
+ * Returns the payload member with the digest of a JSON text. Use it if parsing the text would lose a part of the value.
+ */
 export function jsonDigest<Of extends Name>(
   name: Of,
   text: string,
@@ -208,8 +210,8 @@ export function defined<Members extends object>(
 }
 
 /**
- * Returns references that connect the records of a call, also if different writers made them. Leaves out ids that a
- * reference cannot contain.
+ * Returns references of the form `name:id`. They connect the records of a call, even if different programs wrote these
+ * records. Leaves out ids that a reference cannot contain.
  */
 export function referencesOf(named: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(named).flatMap(([name, id]) => {

@@ -31,7 +31,7 @@ export class Listing<T> implements AsyncIterable<T> {
     do {
       const page = await this.page(cursor)
       yield page
-      // This answer would make the loop endless, so it is an error.
+      // A page that names itself as the next page would make this loop endless, so it is an error.
       if (cursor !== undefined && page.nextCursor === cursor)
         throw wrongServer('the server answered with the same `nextCursor` again, so the list would never end')
       cursor = page.nextCursor ?? undefined

@@ -1,4 +1,4 @@
-/** Maximum delay of a timer. A timer with a longer delay would fire at once. */
+/** Maximum delay of a timer. A timer with a longer delay would fire immediately. */
 export const TIMER_MS_MAX: number = 2 ** 31 - 1
 
 /**

@@ -83,7 +83,7 @@ const LAST_LINE = '{"checkpoint":'
  */
 export function wholeExport(asked: CallInfo): TransformStream<Uint8Array, Uint8Array> {
   const head = (bytes: Uint8Array) => new TextDecoder().decode(bytes.subarray(0, LAST_LINE.length))
-  /** Beginning of the last complete line, and beginning of the unfinished line. */
+  /** `last` is the beginning of the last complete line. `begun` is the beginning of the unfinished line after it. */
   let last = ''
   let begun = ''
   return new TransformStream({

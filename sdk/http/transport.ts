@@ -100,8 +100,8 @@ export type RequestSigner = {
 }
 
 /**
- * Errors that last until an operator acts. They are not retried, so that the caller gets them at once and not after
- * minutes.
+ * Errors that last until an operator acts. They are not retried. Otherwise the caller would get them only after minutes
+ * of retries.
  */
 const UNRETRIED_CODES: ReadonlySet<ErrorCode> = new Set(['ledger_closed'])
 /**

@@ -20,9 +20,9 @@ export type SpoolDirectory = {
 }
 
 /**
- * A batch in a file. Accepted records are written at once to the page cache, where they survive the end of the process.
- * The file and its name are on disk before the first byte is sent. So a request that was sent before a power cut can be
- * repeated unchanged after it.
+ * A batch in a file. Accepted records are immediately written to the page cache, where they survive the end of the
+ * process. The file and its name are on disk before the first byte is sent. So if the power fails after a request was
+ * sent, the next process can repeat the request unchanged.
  */
 export class BatchFile implements SpooledBatch {
   readonly #path: string

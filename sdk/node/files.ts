@@ -25,8 +25,8 @@ export async function takeDirectory(path: string): Promise<void> {
   if (own === null) return
   if (uid === own) {
     if ((mode & 0o077) === 0) return
-    // A directory with other files is refused, because a shared directory must stay readable for others: the path
-    // could name /tmp, or all of /var/spool.
+    // A directory with other files is refused. It may be shared, such as /tmp or /var/spool, and making it private
+    // would lock out its other users.
     if ((await readdir(path)).some((name) => !SPOOL_NAME.test(name)))
       throw new SpoolError(
         `the directory ${path} has other files, and other users may read it. What to do: use a directory inside it, only for the spool`,

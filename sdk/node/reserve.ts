@@ -11,9 +11,9 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_F
 const FILES = 8
 /** Step by which the reserve grows. */
 const STEP_BYTES = 64 * 1024
-/** Room for the lock, the owner file, and the unused ends of disk blocks of small files. */
+/** Number of bytes reserved for the lock, the owner file, and the unused ends of disk blocks of small files. */
 const BASE_BYTES = 32 * 1024
-/** Room for one record: its problem in `refused.ndjson`, and its handle with its id. */
+/** Number of bytes reserved for each record: for its problem in `refused.ndjson`, and for its handle and id. */
 const RECORD_BYTES = 512
 
 /** Returns the size in bytes that is needed to replace a batch and to set some of the batch's records aside. */

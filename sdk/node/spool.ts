@@ -58,7 +58,7 @@ const REFUSED_BYTES_MAX_DEFAULT = 256 * 1024 ** 2
 const LOCK_STALE_MS_DEFAULT = 5_000
 /** Maximum length of a line. A line contains either a batch's key, or an item with its tag and its handles. */
 const LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
-/** Maximum number of files that are moved out of the inbox at once. */
+/** Maximum number of files that one call of `#adopt` moves out of the inbox. */
 const ADOPTED_FILES_MAX = 1_000
 /**
  * Maximum number of inbox records that are merged into one batch. Each of them may have its own type and parent, and a

@@ -151,7 +151,7 @@ export class Delivery {
   /**
    * Sends the first segment. If the server answers `idempotency_key_reused`, the segment is joined with the following
    * segments of the same key and sent again. The joined request writes nothing new, because its key was used before. So
-   * it is safe to send it again after a crash.
+   * the joined request can safely be sent again after a crash.
    */
   async #sendFirst(segments: readonly Segment[], signal: AbortSignal): Promise<Sent> {
     const [segment, ...others] = segments as [Segment, ...Segment[]]

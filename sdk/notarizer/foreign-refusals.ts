@@ -14,8 +14,9 @@ import type { ForeignProblem, Segment } from './spool.ts'
  *
  * - `abcd` with K is refused. `ab` and then `cd` are sent with K. It is unknown whether K was used.
  * - `ab` with K is recorded. So K was not used for `abcd`. `cd` gets a new key.
- * - `ab` with K is answered `idempotency_key_reused`. So `abcd` was recorded, and its answer was lost or replaced.
- *   `abcd` is sent again with K. If the server answers, all four are recorded. Otherwise none of them is sent again.
+ * - `ab` with K is answered `idempotency_key_reused`. So the server knows K from an earlier request. Usually this was
+ *   `abcd`, and its answer was lost or replaced. `abcd` is sent again with K. If the server answers with the recorded
+ *   batch, all four are recorded. If the server refuses the request, none of them is sent again.
  */
 
 /** HTTP statuses that request authentication. They do not depend on the content of the request. */

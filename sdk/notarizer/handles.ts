@@ -32,8 +32,8 @@ export class MemoryHandles implements Handles {
 }
 
 /**
- * Returns whether a record of the segment has a parent that is not an earlier record of the segment. The parent's id
- * must be known before the segment is sent.
+ * Returns whether a record of the segment has a parent that is not an earlier record of the segment. If so, the
+ * parent's id must be known before the segment is sent.
  */
 export function lacksParent(segment: Segment): boolean {
   return parentsElsewhere(segment).size > 0

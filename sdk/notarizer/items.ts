@@ -147,8 +147,8 @@ function referencesText(references: readonly string[]): string {
 }
 
 /**
- * Time of the last call in ms. Its text is reused within one millisecond, because a busy loop makes hundreds of records
- * per millisecond.
+ * `instantText` is the text for the time `instantMs`. It is reused while the time stays the same, because a busy loop
+ * makes hundreds of records per millisecond.
  */
 let instantMs = Number.NaN
 let instantText = ''

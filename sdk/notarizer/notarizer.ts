@@ -15,7 +15,7 @@ import { type WaitOptions, waitFor } from './wait.ts'
 /**
  * Records in batches, without waiting for the server. Made by `tallystick.notarizer()`.
  *
- * `record` returns at once. The notarizer sends accepted records in the order of the calls of `record`, until the
+ * `record` returns immediately. The notarizer sends accepted records in the order of the calls of `record`, until the
  * server has each of them exactly once.
  *
  * A batch is sent when it is full or `lingerMs` old. While one batch is under way, the next one fills. So a slower
@@ -83,9 +83,9 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Resolves when every record so far was recorded, or was refused and reported. Rejects at once with an error that
-   * only people can fix. Rejects with NotRecordedError after `timeoutMs`. After a rejection, accepted records stay in
-   * the notarizer and are still sent.
+   * Resolves when every record so far was recorded, or was refused and reported. If an error occurs that only people
+   * can fix, rejects immediately with that error. Rejects with NotRecordedError after `timeoutMs`. After a rejection,
+   * accepted records stay in the notarizer and are still sent.
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     if (this.#open !== null) this.#open.due = true

@@ -15,8 +15,8 @@ export type NotarizerOptions = {
    */
   readonly lingerMs?: number | undefined
   /**
-   * Maximum number of batches under way at the same time. With more than 1, the ledger's order may differ from the
-   * order of `record`. Default: 1.
+   * Maximum number of batches under way at the same time. With more than 1, the order in the ledger may differ from the
+   * order of the calls of `record`. Default: 1.
    */
   readonly inFlightMax?: number | undefined
   /**
@@ -49,7 +49,7 @@ export type NotarizerOptions = {
   readonly onError?: ((error: TallystickError) => unknown) | undefined
 }
 
-/** A batch that was recorded. `records` are in the order of `record`, each with its `tag`. */
+/** A batch that was recorded. `records` are in the order in which they were passed to `record`, each with its `tag`. */
 export type RecordedBatch = Pick<Batch, 'batch' | 'entry'> & {
   readonly records: readonly (Batch['records'][number] & { readonly tag?: string | undefined })[]
 }
@@ -92,10 +92,10 @@ type Numbers = Required<{
 /**
  * Default, minimum and maximum of each option.
  *
- * By default one batch is in flight, because then the ledger has the order of `record`. The notarizer then records
- * 16,390 records/s, with or without a spool. A plain load test records 17,090 records/s with one batch in flight and
- * 24,580 with two: with one batch, server and Postgres wait for each other. With two batches in flight, the notarizer
- * reaches 99 % of the plain load, and 83 % with a spool (docs/BENCHMARKS.md).
+ * By default one batch is in flight, because then the ledger has the records in the order of the calls of `record`. The
+ * notarizer then records 16,390 records/s, with or without a spool. A plain load test records 17,090 records/s with one
+ * batch in flight and 24,580 with two: with one batch, server and Postgres wait for each other. With two batches in
+ * flight, the notarizer reaches 99 % of the plain load, and 83 % with a spool (docs/BENCHMARKS.md).
  */
 const NUMBERS: { readonly [Name in Exclude<keyof Numbers, 'timeoutMs'>]: readonly [number, number, number] } =
   {

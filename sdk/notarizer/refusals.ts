@@ -38,10 +38,14 @@ export function splitRefused(
   error: ApiError,
   again: boolean,
 ): Split {
-  // The key has 128 random bits, but it was used before. There are three possible causes: the spool was changed, the
-  // spool was copied and used twice, or a larger request was written and its answer was replaced on the way
-  // (foreign-refusals.ts). It is unknown which of these records are in the ledger. With another key they might be
-  // recorded twice, so they are refused.
+  // The key has 128 random bits, but the server knows it from another request. There are three possible causes:
+  // - The spool was changed.
+  // - The spool was copied, and both copies were sent.
+  // - The server recorded these records as part of a larger request, and a proxy replaced the server's answer
+  //   (foreign-refusals.ts).
+  //
+  // It is unknown which of these records are in the ledger. With another key they might be recorded twice, so they are
+  // refused.
   if (error.code === 'idempotency_key_reused') {
     const [same, left] = partition(others, (other) => other.idempotencyKey === idempotencyKey)
     return { refused: [...items, ...same.flatMap((other) => other.items)], left }

@@ -360,7 +360,8 @@ export class Bundles {
 
   /**
    * Returns the tree of a proof with its foundation. The foundation contains the seqs of these entries: the ledger's
-   * definition, the last entry under each replaced key, the entries about the agents' keys, and `more`.
+   * definition, the last entry under each replaced key, the entries about the agents' keys, and the further entries
+   * `more`.
    */
   async #readTree(
     { treeSize, checkpoint }: EntryProof,

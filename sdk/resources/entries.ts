@@ -150,9 +150,9 @@ export class Exports {
   }
 
   /**
-   * Records who exports what, before the export is read: `POST /v1/exports`. The command line does this. An export
-   * without this call leaves no entry. Throws at once if the ledger accepts no entries. Such a ledger can still be
-   * exported without this call.
+   * Records who exports what, before the export is read: `POST /v1/exports`. The command line does this. Without this
+   * call, an export leaves no entry. Throws if the ledger accepts no entries. Such a ledger can still be exported
+   * without this call.
    */
   announce(request: ExportRequest, options?: CallOptions): Promise<api.PostExportsAnswer> {
     return this.#http.json(operations.postExports, { body: request, options, unretried: ['ledger_moving'] })

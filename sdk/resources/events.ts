@@ -52,7 +52,7 @@ export class Events {
   }
 
   /**
-   * Returns one page: `GET /v1/events`. Read the next page with `nextCursor`: at once if `more` is true, otherwise
+   * Returns one page: `GET /v1/events`. Read the next page with `nextCursor`: immediately if `more` is true, otherwise
    * later.
    */
   page({ events, types, ...place }: EventPageQuery = {}, options?: CallOptions): Promise<EventPage> {

@@ -2,7 +2,7 @@ import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
-/** Health checks. By default they are not retried, so that a failure is seen at once. */
+/** Health checks. By default they are not retried, so that a failure is seen immediately. */
 export class Health {
   readonly #http: Transport
 

@@ -47,11 +47,11 @@ export type RecordEntry = api.GetRecordsByIdEntriesAnswer['data'][number]
 const WAIT_MS_MAX = 20_000
 /**
  * Pause in ms before the next request if the server answered without a change. A server that shuts down does not delay
- * its answers, so without the pause the requests would follow at once.
+ * its answers, so without the pause the client would send one request after another.
  */
 const PAUSE_MS = 50
 
-/** Records, notarized at once or gated, and the steps of gated records. Every method names its route. */
+/** Notarized and gated records, and the steps of gated records. Every method names its route. */
 export class Records<Types extends TypeMap> {
   readonly #http: Transport
 

@@ -14,8 +14,8 @@ import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
 
 /**
- * Signing key of an agent: an item of `agents.listSigningKeys(agent)`, with the agent and its ledger. Get the key from
- * the agent, or compare it with the agent's key. Agents sign so that nobody has to trust the server.
+ * Signing key of an agent: an item of `agents.listSigningKeys(agent)`, with the agent and its ledger. Do not trust the
+ * server for this key: get the key from the agent, or compare it with the agent's own copy.
  */
 export type AgentPublicKey = Pick<SigningKey, 'kid' | 'alg' | 'spki'> & {
   readonly ledger: string

@@ -17,8 +17,8 @@ import {
 import { chooseEngine } from './providers.ts'
 
 /**
- * Trusted values from other sources than the proof. If they are left out, the result depends on the proof itself. The
- * report states these assumptions.
+ * Trusted values from other sources than the proof. If a value is left out, the verification relies on the proof itself
+ * for this value, and the report says so.
  */
 export type ProofOptions = {
   /** The record that the proof must be about: an answer of `GET /v1/records/{id}`. */

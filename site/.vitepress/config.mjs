@@ -24,7 +24,7 @@ export default {
       ? []
       : [['link', { rel: 'alternate', type: 'text/markdown', href: page.split('/').at(-1) }]],
   markdown: {
-    // Disabled, because braces at the end of a line are plain text, such as `{id}` of a route.
+    // Attributes in braces are disabled, because the pages use braces as plain text, such as `{id}` of a route.
     attrs: { disable: true },
     anchor: { slugify: headingId },
     // Shiki does not know PromQL.

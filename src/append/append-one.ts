@@ -61,7 +61,7 @@ export function toApiError(
     case 'overloaded':
       return new ApiError('overloaded', 'nothing was written: try again later', {
         retryable: true,
-        // Waits a random time, so that refused clients do not all retry at the same moment.
+        // Part of the wait is random, so that refused clients do not all retry at the same moment.
         retryAfterMs: outcome.retryAfterMs * (1 + Math.random()),
       })
     case 'unavailable':
@@ -146,7 +146,7 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
       return new ApiError('ledger_moved', 'nothing was written: this ledger was moved to another deployment')
     case 'ledger':
     case 'kind':
-      return new Error(`append_entries refused the ${reason}`) // No request can cause a refusal for these two reasons.
+      return new Error(`append_entries refused the ${reason}`) // No request can cause the reasons `ledger` and `kind`.
   }
 }
 

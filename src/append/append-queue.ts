@@ -53,7 +53,7 @@ type Size = { entries: number; records: number; bytes: number }
  * 1. No more requests are coming.
  * 2. Its work is at least half of all work under way, that is: waiting, in flight and coming.
  * 3. Its work is at least APPEND_GATHER_RECORDS_MAX records.
- * 4. APPEND_GATHER_MS_MAX have passed.
+ * 4. APPEND_GATHER_MS_MAX have passed since the open batch got its first entry.
  *
  * If only entries of busy ledgers wait, the open batch is sent if its work is at least half of all work under way, and
  * at least APPEND_OVERLAP_RECORDS_MIN records. It then waits in Postgres for the lock of the heads, and begins when the
@@ -215,9 +215,9 @@ export class AppendQueue<T extends Queued> {
   }
 
   /**
-   * Takes a few entries of one ledger only. The database can refuse such a batch as a whole, for example because an
-   * agent's name is taken. Then the batch is split in halves until the entry at fault is found. When 300 such entries
-   * were in one batch, all other callers of the batch waited for a second.
+   * Fills a batch with a few entries of one ledger. The database can refuse this batch as a whole, for example because
+   * an agent's name is taken. Then the batch is split in halves until the entry at fault is found. When 300 such
+   * entries were in one batch, all other callers of the batch waited for a second.
    */
   #takeOwn(ledger: string, waiting: readonly T[], items: T[]): void {
     while (items.length < (waiting[0]?.ownBatchMax ?? 0)) items.push(this.#shift(ledger))

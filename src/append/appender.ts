@@ -4,7 +4,7 @@ import { AppendQueue, type Batch, type Queued } from './append-queue.ts'
 import { type AppendOutcome, commitBatch, type RetryCause } from './commit.ts'
 import { APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX, APPEND_BATCH_PEER_ENTRIES_MAX } from './limits.ts'
 
-/** The entry was refused at once, because the queue is full or the wait would be too long. Nothing was written. */
+/** The entry was refused immediately, because the queue is full or the wait would be too long. Nothing was written. */
 export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs: number }
 
 /** Callbacks for metrics. They MUST NOT throw. */
@@ -36,7 +36,7 @@ export type AppendObserver = {
  * caller MUST NOT answer success before the promise settles as `appended` or `replayed`. Both mean that the entry is
  * committed and on disk. A caller MUST NOT retry after `unknown`, except with the same idempotency key.
  *
- * The appender MUST settle every promise with exactly one outcome. It MUST refuse at once an entry that it cannot
+ * The appender MUST settle every promise with exactly one outcome. It MUST immediately refuse an entry that it cannot
  * commit in time, and MUST NOT drop an accepted entry. Two entries of a ledger may be committed in either order, unless
  * the second was appended after the first had settled.
  *

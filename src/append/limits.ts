@@ -20,7 +20,7 @@ export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
 /**
  * Maximum number of entries about peers per batch: offers and shared records. Postgres may refuse such an entry
  * although an earlier check accepted it. Examples are a second offer for a record, and an entry that arrives while a
- * peering ends. So batches are small. With a maximum of 8, an offer would cost Postgres 1.6 ms.
+ * peering ends. So batches are small. A maximum of 8 would be too small: an offer would then cost Postgres 1.6 ms.
  */
 export const APPEND_BATCH_PEER_ENTRIES_MAX = 32
 export const APPEND_BATCH_RECORDS_MAX = 4_000

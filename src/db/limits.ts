@@ -66,7 +66,10 @@ export const CONNECT_TIMEOUT_MS = 5_000
  */
 export const RECONNECT_PAUSE_MS_MIN = 20
 export const RECONNECT_PAUSE_MS_MAX = 500
-/** Time in ms after which the kernel probes a silent connection. It detects a dead connection ten seconds later. */
+/**
+ * Time in ms after which the kernel probes a silent connection. If the connection is dead, the kernel detects this ten
+ * seconds later.
+ */
 export const KEEP_ALIVE_AFTER_MS = 5_000
 export const CA_FILE_BYTES_MAX = 4 * 1024 * 1024
 /** Maximum length of a password in bytes. An RDS token has 400 to 2,000 bytes. */
@@ -96,8 +99,7 @@ export const HALF_OPEN_AFTER_MS = 2_000
 export const HALF_OPEN_GRACE_MS = 250
 export const HALF_OPEN_CHECK_EVERY_MS = 500
 /**
- * Minimum time in ms between two renewals of the pools. The number of connections that report a moved database does not
- * matter.
+ * Minimum time in ms between two renewals of the pools, even if many connections report that the database has moved.
  */
 export const POOLS_RENEWED_EVERY_MS = 1_000
 export const WRITE_CONNECTIONS_MAX = 3
@@ -106,15 +108,17 @@ export const JOB_CONNECTIONS_MAX = 2
 export const WEBHOOK_CONNECTIONS_MAX = 4
 export const PEER_CONNECTIONS_MAX = 2
 /**
- * Maximum number of look-ups of records by id that share a query, and of concurrent queries of this kind
- * (src/db/connect/coalescer.ts).
+ * Limits of look-ups of records by id (src/db/connect/coalescer.ts). LOOKUPS_PER_QUERY_MAX is the maximum number of
+ * look-ups that share a query. LOOKUP_QUERIES_MAX is the maximum number of such queries at the same time.
  *
  * With one query at a time, a server reached 457 and 479 gated records/s. With two, it reached 473 and 518.
  */
 export const LOOKUPS_PER_QUERY_MAX = 64
 export const LOOKUP_QUERIES_MAX = 2
 /**
- * Maximum number of look-ups of peerings in one query, of concurrent queries of this kind, and of look-ups that wait.
+ * Limits of look-ups of peerings. CONTACTS_PER_QUERY_MAX is the maximum number of look-ups in one query,
+ * CONTACT_QUERIES_MAX the maximum number of such queries at the same time, and CONTACTS_WAITING_MAX the maximum number
+ * of look-ups that wait.
  *
  * A look-up finds the key that verifies a peer's request, so anybody can cause a look-up. Requests beyond the limits
  * are answered 503.
@@ -238,7 +242,7 @@ export const RETENTION_RECORDS_PER_PAGE = 2_048
 export const RETENTION_CHUNKS_PER_QUERY = 8
 /** Time in seconds after which another worker may take over the ledger of a worker that was killed. */
 export const RETENTION_CLAIM_SECONDS = 120
-/** Pause in seconds before a failed page is tried again. Somebody may repair the cause meanwhile. */
+/** Pause in seconds before retention tries a failed page again. Somebody may repair the cause meanwhile. */
 export const RETENTION_FAILURE_PAUSE_SECONDS = 600
 /** Time in seconds between two sweeps of a ledger. A document may outlast its retention by this time. */
 export const RETENTION_SWEEP_EVERY_SECONDS = 6 * 3_600

@@ -1,13 +1,13 @@
-// Keys
+// Limits of server keys.
 /** Time that a server may continue to seal with the old master key while the master key is replaced. */
 export const MASTER_KEY_AGE_MS_MAX = 1_000
 
-// Checkpoints
+// Limits of checkpoints.
 export const CHECKPOINT_EVERY_MS = 500
 export const CHECKPOINT_AGE_MS_MIN = 1_000
 export const CHECKPOINT_LEDGERS_PER_ROUND = 500
 
-// Witnesses (docs/formats/witnesses.md)
+// Limits of witnesses (docs/formats/witnesses.md).
 export const WITNESSES_MAX = 16
 /**
  * Maximum size of a witness's name in bytes. A signature line has at most 512 characters, and the signature takes 108
@@ -56,7 +56,7 @@ export const WITNESS_ANSWER_BYTES_MAX = 128 * 1024
 /** Maximum number of conflict answers (HTTP 409) that a witness may give for one checkpoint. */
 export const WITNESS_CONFLICTS_MAX = 2
 
-// Verification of completions
+// Limits of the verification of completions.
 /**
  * Interval in ms at which waiting completions are found. On an idle machine, a completion waits half of this interval
  * on average.
@@ -96,14 +96,14 @@ export const COMPLETION_SWEEP_EVERY_MS = 2_000
 export const COMPLETION_JOB_MS_MAX = 5_000
 export const COMPLETIONS_PER_SWEEP = 5_000
 
-// Clocks
+// Limits of clocks.
 /**
  * Maximum time that this machine's clock may be behind the database's clock. If the difference is larger, expiries and
  * erasures wait. Servers have the same limit.
  */
 export const CLOCK_BEHIND_MS_MAX = 30_000
 
-// Expiry
+// Limits of expiry.
 export const EXPIRY_EVERY_MS = 500
 export const EXPIRIES_PER_ROUND = 256
 /**
@@ -118,7 +118,7 @@ export const EXPIRY_REFUSED_PAUSE_MS = 60_000
  */
 export const EXPIRIES_REFUSED_MAX = 10_000
 
-// Erasure
+// Limits of erasure.
 export const ERASURE_EVERY_MS = 1_000
 export const ERASURES_PER_ROUND = 2_048
 /** Maximum number of documents that are erased together. All of them are of one ledger. */
@@ -141,7 +141,7 @@ export const ERASURE_REFUSED_PAUSE_MS = 60_000
  */
 export const ERASURES_REFUSED_MAX = 10_000
 
-// Rotation of keys
+// Limits of the rotation of keys.
 export const ROTATION_EVERY_MS = 1_000
 /**
  * Maximum number of ledgers that one round moves to a new key. One transaction locks the heads of all these ledgers for
@@ -157,7 +157,7 @@ export const RESTORED_OTHERS_PER_ROUND = 1_000
 /** Maximum number of checkpoints that one query checks. Each check takes 10 µs. */
 export const RESTORED_PER_QUERY = 1_000
 
-// Audits, and the follower that verifies new entries
+// Limits of audits, and of the follower that verifies new entries.
 /** Ratio of Postgres' CPU time to the follower's CPU time. For 3,000 entries, 120 ms and 1,322 ms were measured. */
 export const POSTGRES_CPU_RATIO = 0.1
 /**
@@ -200,11 +200,11 @@ export const AUDIT_PROGRESS_EVERY_MS = 1_000
 export const AUDIT_SCHEDULE_CRON = '*/10 * * * *'
 export const AUDITS_PER_SCHEDULE_MAX = 500
 
-// Traces (docs/operate/observe.md#traces)
+// Limits of the cache of verified checkpoints.
 /** Maximum number of ledgers whose newest verified note a server caches. A note has at most 4 KiB. */
 export const SIGNED_CHECKPOINTS_MAX = 1_000
 
-// Retention
+// Limits of retention.
 /**
  * Maximum number of documents that one page of a retention sweep erases. The last record of a page may exceed the
  * limit, because a gated record has several documents.
@@ -219,7 +219,7 @@ export const RETENTION_EVERY_MS = 5_000
 /** Maximum share of time for retention. Work that users wait for has priority. */
 export const RETENTION_TIME_SHARE_MAX = 0.5
 
-// Archive (docs/operate/backup-and-archive.md#the-archive)
+// Limits of the archive (docs/operate/backup-and-archive.md#the-archive).
 export const ARCHIVE_EVERY_MS = 5_000
 /** Maximum share of a CPU core for archiving. Work that users wait for has priority. */
 export const ARCHIVE_TIME_SHARE_MAX = 0.5
@@ -259,7 +259,7 @@ export const ARCHIVE_CLAIM_MS = 300_000
 export const ARCHIVE_CLAIM_RENEWED_EVERY_MS = 30_000
 /** Maximum number of objects that are written or read back at the same time. */
 export const ARCHIVE_WRITES_AT_ONCE = 8
-/** Removal from Postgres of content that is archived */
+/** Limits of the removal of archived content from Postgres. */
 export const RELEASE_EVERY_MS = 5_000
 export const RELEASE_TIME_SHARE_MAX = 0.25
 /**

@@ -1,4 +1,4 @@
-// Reads
+// Limits of reads.
 /** Maximum number of ledgers whose size is cached, for readers that send If-Known-Size. */
 export const KNOWN_SIZES_MAX = 10_000
 /**
@@ -19,8 +19,8 @@ export const REPLICA_IDLE_MS_MAX = 50
  * - four checks at once: 229 to 304 / 90 / 90
  *
  * One check at a time is not cheaper, and if the check got no answer, it would block all others. With 64 readers, 32
- * and 64 requests on one connection cost the same. But with 64, readers use the primary twice as soon while no
- * connection is free.
+ * and 64 requests on one connection cost the same. But if no connection is free, readers go to the primary after half
+ * the time with 64.
  */
 export const REPLICA_SHARERS_MAX = 64
 export const REPLICA_CHECKS_AT_ONCE_MAX = 2
@@ -31,7 +31,7 @@ export const REPLICA_CHECKS_AT_ONCE_MAX = 2
  */
 export const REPLICA_LIST_SHARERS_MAX = 8
 
-// Time and resources of a request
+// Limits of the time and resources of a request.
 export const REQUEST_TIMEOUT_MS = 30_000
 /**
  * Time after which an idle connection is closed. It must be longer than the timeout of a load balancer in front of
@@ -57,7 +57,7 @@ export const WHOLE_REQUEST_HEAD_BYTES_MAX = 4 * 1024
  */
 export const REFUSALS_PER_SECOND = 4_000
 /**
- * Limits the number of refusals that are possible at once after a pause. The limit is as many refusals as
+ * Limits the number of refusals that are possible in the same moment after a pause. The limit is as many refusals as
  * REFUSALS_PER_SECOND allows in this time.
  */
 export const REFUSALS_BURST_MS_MAX = 100
@@ -114,8 +114,8 @@ export const GATED_REVISIONS_MAX = 100
 /** Time for which browsers cache files of the console. The name of each file contains a hash of its content. */
 export const CONSOLE_FILE_SECONDS = 365 * 24 * 3_600
 
-// Answers that were written but not read by the client yet (src/load/budgets.ts,
-// src/http/connections/write-deadlines.ts)
+// Limits of answers that were written but not read by the client yet (src/load/budgets.ts,
+// src/http/connections/write-deadlines.ts).
 /**
  * Time within which the client must read the bytes that are pending at one moment. One second is added for each
  * ANSWER_BYTES_PER_SECOND_MIN bytes.
@@ -148,7 +148,7 @@ export const CHECKPOINT_WAITS_PER_LEDGER_MAX = 32
 /** Maximum number of waiting requests of all ledgers. Each request needs a timer and an open response. */
 export const CHECKPOINT_WAITS_MAX = 1_024
 
-// MCP (src/http/routes/mcp.ts)
+// Limits of MCP (src/http/routes/mcp.ts).
 /** Maximum size of an MCP message. It is enough for the largest record with its envelope. */
 export const MCP_BODY_BYTES_MAX = 528 * 1024
 /**
@@ -158,7 +158,7 @@ export const MCP_BODY_BYTES_MAX = 528 * 1024
 export const MCP_CALLS_PER_LEDGER_MAX = 32
 export const MCP_CALLS_MAX = 128
 
-// Tiles (src/http/routes/tiles.ts)
+// Limits of tiles (src/http/routes/tiles.ts).
 /** Maximum number of requests per second without a key, for each public ledger and each server. */
 export const PUBLIC_READS_PER_SECOND = 100
 export const PUBLIC_READS_BURST = 300
@@ -172,18 +172,18 @@ export const TILE_CHECKPOINT_CACHE_SECONDS = 1
 export const ENTRY_BUNDLES_PER_LEDGER_MAX = 4
 export const ENTRY_BUNDLES_MAX = 16
 
-// Postgres
+// Maximum time in ms for the database's answer to a readiness probe.
 export const READY_ANSWER_TIMEOUT_MS = 2_000
 
-// Keys
+// Limits of keys.
 export const KEY_OVERLAP_SECONDS_DEFAULT = 3_600
 export const KEY_OVERLAP_SECONDS_MAX = 30 * 86_400
 
-// Streams (src/http/routes/entries.ts)
+// Limits of streams (src/http/routes/entries.ts).
 export const STREAMS_PER_LEDGER_MAX = 4
 export const STREAMS_MAX = 32
 
-// Waiting for the next step of a record (src/http/tails/record-waits.ts)
+// Limits of waits for the next step of a record (src/http/tails/record-waits.ts).
 /**
  * Maximum time that a request waits for the next step. The time is shorter than the timeouts of clients and proxies.
  */
@@ -193,45 +193,46 @@ export const RECORD_POLL_MS = 50
 export const RECORD_WAITS_PER_LEDGER_MAX = 1_000
 export const RECORD_WAITS_MAX = 4_000
 
-// Events
+// Limits of events. A tail is an open stream of a ledger's events (src/http/tails/event-tails.ts).
 export const EVENTS_FILTER_NAMES_MAX = 32
 export const EVENTS_PER_TAIL_QUERY = 100
 /**
- * Maximum number of concurrent queries of all tails together. The limit leaves connections for other requests while
- * tails read many old events.
+ * Maximum number of concurrent queries of all tails (open event streams) together. The limit leaves connections for
+ * other requests while tails read many old events.
  */
 export const EVENTS_TAIL_QUERIES_AT_ONCE_MAX = 2
 /**
- * Maximum number of tails that wait for the archive. These tails no longer count towards
- * EVENTS_TAIL_QUERIES_AT_ONCE_MAX. Each of them has a page in memory. Further tails must wait, unless their ledger uses
- * less than an equal share.
+ * Maximum number of tails (open event streams) that wait for the archive. While they wait, they do not count towards
+ * EVENTS_TAIL_QUERIES_AT_ONCE_MAX, but each has a page in memory. Beyond this number, only a tail whose ledger has less
+ * than an equal share of these tails may read the archive. The others retry later.
  */
 export const EVENTS_TAIL_ARCHIVE_READS_MAX = 16
 /**
- * Interval at which the server logs that streams wait for the archive. Each of these streams retries every few seconds.
+ * Interval at which the server logs that event streams wait for the archive. Each of these streams retries every few
+ * seconds.
  */
 export const EVENTS_TAIL_WARN_EVERY_MS = 60_000
 export const EVENTS_HEARTBEAT_MS = 15_000
 /**
- * Interval at which a tail checks whether its key is still valid. The result of the check may be KEY_CACHE_AGE_MS_MAX
- * old. So a revoked key may work for the sum of both times.
+ * Interval at which an open event stream checks whether its key is still valid. The result of the check may be
+ * KEY_CACHE_AGE_MS_MAX old. So a revoked key may work for the sum of both times.
  */
 export const EVENTS_KEY_CHECK_EVERY_MS = 5_000
 /**
- * Maximum duration of a tail. Each tail's duration is shortened by a random part, up to a quarter, so that clients do
- * not all reconnect at the same time.
+ * Maximum duration of an event stream. The duration of each stream is shortened by a random part, up to a quarter, so
+ * that clients do not all reconnect at the same time.
  */
 export const EVENTS_TAIL_MS_MAX = 60 * 60_000
 export const EVENTS_RETRY_MS = 1_000
 /**
- * Time that tails get to end when the server closes. The connections of slower clients are cut off, and these clients
- * reconnect.
+ * Time that event streams get to end when the server closes. The connections of slower clients are cut off, and these
+ * clients reconnect.
  */
 export const EVENTS_TAIL_CLOSE_MS_MAX = 1_000
 export const EVENTS_TAILS_PER_LEDGER_MAX = 500
 export const EVENTS_TAILS_MAX = 2_000
 
-// Retention
+// Limits of retention.
 /**
  * Maximum number of concurrent previews of retention rules in a process. Each preview reads up to PREVIEW_PAGES_MAX
  * pages, some of which have 30 MiB.

@@ -10,7 +10,8 @@ const SAMPLES = 16
 /**
  * Cache of at most `max` valid keys, by their hash. If the cache is full and a ledger has more than an equal share of
  * it, each new key of this ledger replaces another key of the same ledger. So a ledger with many keys cannot push out
- * the keys of ledgers with few keys. Of SAMPLES random keys, the one that was read from the database first is dropped.
+ * the keys of ledgers with few keys. Of SAMPLES random keys, the key whose last read from the database is the oldest is
+ * dropped.
  */
 export class KnownKeys<K extends Key> {
   readonly #max: number

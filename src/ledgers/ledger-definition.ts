@@ -3,7 +3,10 @@ import { ProofError } from '../proof/error.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
 import { nativeProviders } from '../signing/native.ts'
 
-/** The part of a ledger's definition that entries about the ledger itself repeat. `digest` is in lower-case hex. */
+/**
+ * Two values that come from the ledger's definition. Entries about the ledger itself repeat them. `digest`: digest of
+ * the definition, in lower-case hex.
+ */
 export type LedgerDefinition = { readonly digest: string; readonly issuer: string }
 
 /**

@@ -10,8 +10,8 @@ import { readDefinition } from './ledger-definition.ts'
 import { getLedgerSummary, systemAuthor } from './operate-ledger.ts'
 
 /**
- * Returns the ledger's open closure, or else its last closure. Throws `state_conflict` if the ledger was never closed
- * as restored.
+ * Returns the closure that is still in effect, or else the last closure that has ended. A closure describes how the
+ * ledger was closed as restored. Throws `state_conflict` if the ledger was never closed as restored.
  */
 export async function getClosure(deps: KeyDeps, ledgerId: Uuid): Promise<Closure> {
   const closure = await findClosure(deps.readPool, ledgerId)

@@ -90,8 +90,8 @@ export class Admission {
   }
 
   /**
-   * Queues the request, and calls `begin` in one of the next slices. `bytes`: size in bytes of the request's body, as
-   * far as it is known.
+   * Queues the request, and calls `begin` in one of the next slices of the event loop. `bytes`: size in bytes of the
+   * request's body, as far as it is known.
    */
   begin(kind: RequestKind, bytes: number, owner: string, begin: () => void): void {
     this.#slotsOf(kind, owner).enter(owner)

@@ -65,10 +65,7 @@ export const UNPROVEN_BYTES_SHARE = 1 / 4
 // src/http/connections/write-deadlines.ts)
 /** Maximum total size in bytes of the answers to reads. One ledger alone may use half of these bytes. */
 export const READ_ANSWERS_BYTES_MAX = 192 * 1024 * 1024
-/**
- * Maximum total size in bytes of the answers to writes. The largest answer to a write is the answer to a full batch,
- * which has 500 KB.
- */
+/** Maximum total size in bytes of the answers to writes. The largest of these answers, to a full batch, has 500 KB. */
 export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 
 // Work on large inputs (src/load/slice.ts, src/load/threads)

@@ -22,7 +22,7 @@ export type Arguments = {
  * - A name that looks like a misspelt argument is refused, because a record cannot be undone.
  * - A name in `unsupported` is refused. It is a member of the REST API that the tool does not have.
  * - If an optional argument is null, it counts as absent.
- * - A text is converted if the argument is an object, a list, a number or a boolean.
+ * - If the tool expects an object, a list, a number or a boolean, a text that contains such a JSON value is converted.
  */
 export function lenientSchema(
   input: z.ZodObject,

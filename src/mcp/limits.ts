@@ -1,4 +1,5 @@
-// Answers of tools (src/mcp/answers.ts). They are short, because users pay for each word that a model reads.
+// Limits of the answers of tools (src/mcp/answers.ts). The answers are short, because users pay for each word that a
+// model reads.
 export const MCP_PAGE_ITEMS_DEFAULT = 20
 export const MCP_PAGE_ITEMS_MAX = 100
 /**

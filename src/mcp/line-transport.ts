@@ -110,7 +110,7 @@ export class LineTransport implements Transport {
       return
     }
     if (isJSONRPCRequest(message)) this.#waiting.add(message.id)
-    // The server sends no answer to a cancelled request.
+    // The server sends no answer to a cancelled request, so the request is removed from `#waiting`.
     else if ('method' in message && message.method === 'notifications/cancelled')
       this.#waiting.delete(message.params?.['requestId'] as Id)
     this.onmessage?.(message)

@@ -34,8 +34,8 @@ export class StandardOutput implements DestinationStream {
     // A failed write, for example on a full disk, is ignored. Its lines are written together with the next line.
     this.#out.on('error', () => {})
     const flush = this.#out.flushSync.bind(this.#out)
-    // pino calls `flushSync` when the process ends, for example. If nobody reads the log, the flush must not delay the
-    // end.
+    // pino calls `flushSync`, for example when the process ends. If nobody reads the log, the flush must not delay the
+    // end of the process.
     this.#out.flushSync = () => {
       this.#flushUntilMs = performance.now() + LOG_FLUSH_MS_MAX
       try {
@@ -106,8 +106,8 @@ function reopen(fd: 1 | 2): number {
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
     return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
   } catch {
-    // Opening has failed, because the descriptor is a socket or another user's pipe, or there is no /proc. Node sets
-    // the flag on the inherited descriptor when it makes its stream.
+    // Opening has failed, because the descriptor is a socket or another user's pipe, or there is no /proc. Using Node's
+    // stream here makes Node create the stream, and Node then sets O_NONBLOCK on the inherited descriptor.
     void (fd === 1 ? process.stdout : process.stderr)
     return fd
   }

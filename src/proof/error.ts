@@ -192,7 +192,7 @@ export type ProofErrorCode =
   | 'erasure_held'
   /** An erasure names a document that the named entry does not digest. */
   | 'erasure_of_nothing'
-  /** No earlier entry introduces the peering, or the peering has another handshake. */
+  /** No earlier entry introduces the peering. */
   | 'peer_unknown'
   /** The peering is not active yet, or was suspended or revoked. */
   | 'peer_not_active'
@@ -213,8 +213,8 @@ export type ProofErrorCode =
   /** The ledger has another entry, or another tree, at the receipt's position. */
   | 'receipt_mismatch'
   /**
-   * Entries behind the last checkpoint are no longer new. No checkpoint covers them, so anybody could have removed some
-   * of them.
+   * Entries behind the last checkpoint are more than a minute older than the newest entry, although a checkpoint should
+   * cover them. Without that checkpoint, anybody could have removed some of them.
    */
   | 'checkpoint_missing_tail'
   /** A checkpoint belongs to another ledger. */

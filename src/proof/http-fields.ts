@@ -50,8 +50,8 @@ export function mediaTypeOf(value: string | null | undefined): string {
 
 /**
  * Returns the weight, 0 to 1, that Accept gives a media type (RFC 9110 §12.5.1). 0 means that the type is not accepted.
- * If several ranges match, the most specific range counts. An absent field accepts everything. Parameters other than
- * `q` are ignored.
+ * If several media ranges of the field match the type, the most specific range counts. An absent field accepts
+ * everything. Parameters other than `q` are ignored.
  */
 export function acceptWeightOf(value: FieldValue, type: string): number {
   const ranges = listOf(value).map((range) => ({ range: mediaTypeOf(range), weight: weightOf(range) }))
@@ -64,7 +64,7 @@ export function acceptWeightOf(value: FieldValue, type: string): number {
   return 0
 }
 
-/** Returns the weight of a range. The weight is 1 if the range has no valid `q`. */
+/** Returns the weight of a media range such as `text/*;q=0.5`. The weight is 1 if the range has no valid `q`. */
 function weightOf(range: string): number {
   const [, weight] = /;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*(?:;|$)/i.exec(range) ?? []
   return weight === undefined ? 1 : Number(weight)

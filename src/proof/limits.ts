@@ -85,8 +85,8 @@ export const PROOF_DEPTH_MAX = 4
 export const PROOF_KEYS_MAX = 16
 /**
  * Maximum size of a record in bytes. Payload, evidence and values have 64 KiB each. The other members (metadata,
- * references, tolerances, reasons and ids) have 28 KiB. The limit is six times the sum, because an escaped character
- * takes six times its length, plus a reserve.
+ * references, tolerances, reasons and ids) have 28 KiB. An escaped character takes six times its length. So the limit
+ * is six times the sum of these sizes, plus a reserve.
  */
 export const RECORD_BYTES_MAX = 1_572_864
 /**

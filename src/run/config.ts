@@ -36,8 +36,8 @@ const PORT = 'must be a port, from 0 to 65535; 0 chooses a free one'
 const port = z.coerce.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT)
 const url = z.url({ protocol: /^https?$/ })
 /**
- * The chain contains this URL: as issuer, in the origin of each new ledger, and in signatures of peers about each
- * other. A verifier that refuses one of these texts refuses the whole ledger. So the URL is checked before it is used.
+ * The chain contains this URL: as issuer, in the origin of each new ledger, and in the identities that peers sign. A
+ * verifier that refuses one of these texts refuses the whole ledger. So the URL is checked before it is used.
  */
 const publicUrl = url.refine(
   (text) =>
@@ -134,8 +134,8 @@ const environment = z.object({
   TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE: z.string().optional(),
   TALLYSTICK_DATABASE_LOGINS: z.literal('rds-iam', 'must be rds-iam, or not set').optional(),
   // Each of these four keys (master and operator key, current and previous) may be in a file instead. <name>_FILE is
-  // then the path of the file (src/run/key-files.ts). The other TALLYSTICK_DATABASE_… variables are parsed by
-  // src/db/connect/options.ts, which the command line uses too.
+  // then the path of the file (src/run/key-files.ts). TALLYSTICK_DATABASE_… variables that are missing in this schema
+  // are parsed by src/db/connect/options.ts, which the command line uses too.
   TALLYSTICK_MASTER_KEY: masterKey.optional(),
   TALLYSTICK_MASTER_KEY_PREVIOUS: masterKey.optional(),
   TALLYSTICK_OPERATOR_KEY: operatorKey.optional(),

@@ -7,8 +7,8 @@ type Issue = { readonly path: readonly [string]; readonly message: string }
 
 /**
  * Returns the environment with keys that were read from files. Files are safer than variables: /proc, pod descriptions
- * and dumps show a process's environment, but not mounted files. An issue names the variable and shows no content of
- * the file.
+ * and dumps show a process's environment, but not mounted files. An issue describes a fault: it names the variable and
+ * shows no content of the file.
  */
 export function readKeyFiles(env: Environment): {
   readonly env: Environment

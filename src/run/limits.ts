@@ -46,7 +46,7 @@ export const WORKER_STOP_MS_MAX = 25_000
  */
 export const WORKER_RESTART_PAUSE_MS_MIN = 1_000
 export const WORKER_RESTART_PAUSE_MS_MAX = 60_000
-/** Time in ms after which the restart pause of a running worker is reset. */
+/** Time in ms that a worker must run before its next restart pause is the minimum again. */
 export const WORKER_STEADY_MS = 60_000
 /**
  * Maximum time in ms for reading the worker's metrics. Metrics that query the database take at most 2 s, and Prometheus

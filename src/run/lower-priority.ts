@@ -4,8 +4,8 @@ import { WORKER_NICENESS } from './limits.ts'
 
 /**
  * Lowers this process' priority, so that servers and Postgres get CPU first if there are too few cores. At 5,700
- * records/s on two cores, the latencies were 5.6 ms (p50) and 45 ms (p99). With equal priority, they were 12.8 ms and
- * 75 ms.
+ * records/s on two cores, requests took 5.6 ms (p50) and 45 ms (p99). With equal priority, requests took 12.8 ms and 75
+ * ms.
  *
  * On Linux, a priority belongs to a thread. Threads that Node has already started (V8's, for garbage collection and
  * compiling) are changed one by one. Later threads inherit the priority.

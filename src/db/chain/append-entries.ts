@@ -49,8 +49,8 @@ export type EntryRow = {
   readonly idempotency: IdempotencyRow | null
   readonly detail: EntryDetail | null
   /**
-   * For a batch of OpenTelemetry spans or logs: the server has searched all entries before this seq for the same spans
-   * and logs, and has found none. null for other entries.
+   * Only for a batch of OpenTelemetry spans or logs; null for other entries. The server has searched all entries before
+   * this seq for the batch's spans and logs, and has found none.
    *
    * The entry is refused as stale if the same agent has since added records to one of the batch's traces or groups of
    * logs.

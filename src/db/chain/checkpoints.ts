@@ -186,7 +186,10 @@ export async function findChain(db: Db, ledgerId: Uuid, seq: number): Promise<Bu
 
 export type TileGrowth = { readonly level: number; readonly index: number; readonly hashes: Buffer }
 
-/** Stores the frontier of the tree, and appends the hashes of `growths` to their tiles. */
+/**
+ * Stores the frontier of the tree (the roots of its perfect subtrees), and appends the hashes of `growths` to their
+ * tiles.
+ */
 export async function storeTree(
   client: pg.ClientBase,
   ledgerId: Uuid,

@@ -81,7 +81,7 @@ export async function listContradictionRows(
 
 /**
  * A state that the ledger is known to have had. `refusedSeq` is the seq of an entry that is stored as acknowledgement
- * of the lost state, but does not acknowledge it. null if there is no such entry.
+ * of the lost state, but is not a valid acknowledgement. null if there is no such entry.
  */
 type KnownHead = Head & { readonly ledgerId: Uuid; readonly refusedSeq: number | null }
 

@@ -145,8 +145,8 @@ export type ReceivedConsequences = {
 }
 
 /**
- * Details of steps of gated records. `performer` is the performer after the step if it is a remote agent,
- * `led_…/agt_…`.
+ * Details of steps of gated records. `performer` is the id (`led_…/agt_…`) of the performer after the step. It is only
+ * set if the performer is a remote agent.
  */
 export type StepDetail = {
   readonly share?: readonly ShareDetail[]

@@ -256,8 +256,8 @@ type Paged = {
  * Returns SQL for rows of ledger $1, from entry $2 to before entry $3. The query returns at most $4 rows and $5 bytes,
  * but at least one row.
  *
- * The limit in bytes is needed because 2,000 documents of 64 KiB would be 128 MiB at once. Postgres knows the lengths
- * without reading values that are stored out of line.
+ * The limit in bytes is needed because 2,000 documents of 64 KiB would be one answer of 128 MiB. Postgres knows the
+ * lengths without reading values that are stored out of line.
  */
 function pageText({ table, order, beyond = 'true', bytes, columns, joins = '' }: Paged): string {
   const [seq] = order

@@ -3,7 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { bytea, type Codec, encodeColumn, int8 } from '../connect/binary-array.ts'
 import { CHUNKS_OF_KEYS_MAX } from '../limits.ts'
 
-/** A key to find, as the hex of a key of batch_keys, and the seq at which the search begins. */
+/** `key`: the value to find in the column `key` of batch_keys, in hex. `since`: the seq at which the search begins. */
 type KeyRequest = { readonly key: string; readonly since: number }
 
 const hexBytea: Codec<string> = {
@@ -12,7 +12,10 @@ const hexBytea: Codec<string> = {
   write: (buffer, at, hex) => buffer.write(hex, at, 'hex'),
 }
 
-/** Position of a chunk that has a requested key. `index` is the key's index in the request. */
+/**
+ * A chunk that has a requested key: the seq of its batch, and its number in the batch. `index` is the key's index in
+ * the request.
+ */
 type ChunkOfKey = { readonly index: number; readonly seq: number; readonly chunk: number }
 
 type FoundChunks = {
@@ -20,7 +23,8 @@ type FoundChunks = {
   /** Chunks of batches that the agent notarized, in ledger order. */
   readonly chunks: ChunkOfKey[]
   /**
-   * All positions before this seq were searched. If this is less than the ledger's size, the search is not complete.
+   * The search has covered all entries before this seq. If this is less than the ledger's size, the search is not
+   * complete.
    */
   readonly upTo: number
 }
@@ -28,8 +32,8 @@ type FoundChunks = {
 /**
  * Finds chunks with one of these keys, in batches of the agent. For each key, the search begins at the seq `since`.
  *
- * Reads at most CHUNKS_OF_KEYS_MAX positions, including positions of other agents' chunks. The next call continues at
- * `upTo`. Each call makes progress, because no entry has more positions than the limit.
+ * Reads about CHUNKS_OF_KEYS_MAX rows of batch_keys, including rows of other agents' chunks. The next call continues at
+ * `upTo`. Each call makes progress, because no entry has more rows than the limit.
  */
 export async function findChunksOfKeys(
   pool: pg.Pool,

@@ -9,7 +9,9 @@ import type { ChunkRecord } from './chunk-content.ts'
 /** Digests in lower-case hex. `references` is null if the record has no references. */
 type Digests = { readonly digest: string; readonly references: string | null }
 
-/** Returns the object whose hash is the record's leaf in its batch. `id` is `rec_…`. addSigned explains `agentOf`. */
+/**
+ * Returns the object whose hash is the record's leaf in its batch. `id` is `rec_…`. `agentOf` formats an agent's id.
+ */
 export function itemOf(
   id: string,
   record: Omit<ChunkRecord, 'document'>,

@@ -62,7 +62,7 @@ export type ArchiveContent = {
 /** A connection or pool with the archive that it reads from. `archive` is null if the process has no archive. */
 export type ReadsArchive = { readonly archive?: ArchiveContent | null }
 
-/** A database without an archive. Reads of archived content throw `archive_unavailable` at once. */
+/** A database without an archive. Every read of archived content throws `archive_unavailable`. */
 export const NO_ARCHIVE: ReadsArchive = { archive: null }
 
 /** Returns the archive of the connection. Throws ApiError `archive_unavailable` if the process has no archive. */
@@ -72,7 +72,7 @@ export function archiveOf({ archive }: ReadsArchive): ArchiveContent {
 }
 
 /**
- * A function that calls `read`, one read of the archive, and returns its result. `chunk` is null for reads of
+ * A function that calls `read`, which reads from the archive once, and returns its result. `chunk` is null for reads of
  * envelopes.
  */
 type ReadWrapper = <T>(read: () => Promise<T>, chunk: ChunkInArchive | null) => Promise<T>

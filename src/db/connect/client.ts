@@ -58,7 +58,7 @@ export async function openClient(
 }
 
 /**
- * Runs the statements of one connection one after another, even if several are issued at once.
+ * Runs the statements of one connection one after another, even if the caller issues several at the same time.
  *
  * After a failed statement, all later statements fail too. Either the connection is broken, or Postgres may still run
  * the failed statement and a later statement would wait for it.

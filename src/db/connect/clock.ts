@@ -13,7 +13,7 @@ const TICK_MS = 1
 /**
  * Reads the database's clock `samples` times, and returns the offset of the quickest reading.
  *
- * The error is at most half the round trip and half a tick. Throws the errors of the database.
+ * The error is at most half of the round trip plus half of TICK_MS. Throws the errors of the database.
  */
 export async function measureClock(db: Db, now: () => number, samples: number): Promise<ClockOffset> {
   let best: ClockOffset | null = null

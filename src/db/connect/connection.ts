@@ -147,7 +147,7 @@ export class Database {
     await this.#passwords?.get()
   }
 
-  /** Returns whether connecting should be tried again at once, because the password may have been rotated. */
+  /** Returns whether connecting should be tried once more immediately, because the password may have been rotated. */
   isWorthAnother(error: Error): boolean {
     return this.#passwords !== null && error instanceof ConnectError && error.isLoginRefused
   }
@@ -181,7 +181,7 @@ function noPassword(): never {
 
 export type DatabaseClientConfig = pg.ClientConfig & {
   readonly explain: (error: Error) => ConnectError
-  /** Runs `connect`, or throws at once while the database is unreachable. */
+  /** Runs `connect`. While the database is unreachable, throws immediately instead. */
   readonly attempt: <T>(connect: () => Promise<T>) => Promise<T>
   readonly mac: DatabaseMac | null
   /**
@@ -207,9 +207,9 @@ type ConnectCallback = Parameters<pg.Client['connect']>[0]
 /**
  * A connection whose errors say what to do. If connecting fails, no socket stays open.
  *
- * pg closes a socket whose server has not answered, but leaves a socket open if this side ends the login. If a
- * connection breaks, its query fails. The connection also emits an error, which would end a process that has no
- * listener.
+ * pg closes a socket whose server has not answered, but leaves a socket open if this side ends the login. So this class
+ * closes that socket. If a connection breaks, its query fails. pg then also emits the event `error`. The constructor
+ * adds a listener for it, because without a listener the event would end the process.
  */
 export class DatabaseClient extends pg.Client {
   readonly #config: DatabaseClientConfig
@@ -334,9 +334,10 @@ export class DatabaseClient extends pg.Client {
       // another text.
       if (!SESSION_NAME.test(name))
         throw new Error('the database answered with an unknown form of session name')
-      // Sets the search_path. Otherwise an attacker who has stolen the login could give it a search_path with a schema
-      // of the attacker before pg_catalog. In a database that was upgraded from Postgres 14, the login may also create
-      // functions. This session, which proves that it has the master key, would then call a function of the attacker.
+      // Sets the search_path of this session. Otherwise an attacker who has stolen the login could change the login's
+      // default search_path, and put a schema of the attacker before pg_catalog. In a database that was upgraded from
+      // Postgres 14, the login may also create functions. This session, which proves that it has the master key, would
+      // then call a function of the attacker.
       await this.query(`${setStatement([SESSION_MAC, ''])}; ${setStatement(['search_path', 'pg_catalog'])}`)
       // The MAC is sent as a parameter, because pg_stat_activity shows the texts of statements to all sessions of the
       // same login. Somebody who reads the MAC there could end this session, and open new sessions until one of them

@@ -5,8 +5,8 @@ import { Database, type DatabaseOrUrl } from './connection.ts'
 import { makeScramVerifier, SCRAM_ITERATIONS_DEFAULT } from './scram.ts'
 
 /**
- * Names of a deployment's two restricted logins. One Postgres may serve several deployments, each with its own
- * database.
+ * Names of a deployment's two restricted logins. The operator can choose the names, because one Postgres may serve
+ * several deployments, each with its own database.
  */
 export type LoginNames = { readonly api: string; readonly worker: string }
 
@@ -81,7 +81,7 @@ async function ensureLogin(
   const verifier = makeScramVerifier(password, Number(rows[0]!.iterations ?? SCRAM_ITERATIONS_DEFAULT))
   // The migration of another database may change the role at the same moment. Postgres then fails with "tuple
   // concurrently updated" after that migration has committed, so the statement is tried again. PASSWORD_TRIES_MAX
-  // limits the number of such migrations that can run at once.
+  // limits the number of such migrations that can run at the same time.
   const body = `begin
     for try in 1 .. ${PASSWORD_TRIES_MAX} loop
       begin
@@ -213,7 +213,7 @@ async function asDatabaseOwner(client: pg.ClientBase, what: string, whom: string
  * Finds the logins of the connected database by two privileges: one that only the API's login needs, and one that only
  * the worker's login needs.
  *
- * Both lists are empty before the first migration. Any login may call this.
+ * Before the first migration, the result has no logins. Any login may call this.
  */
 export async function findLogins(
   db: Db,

@@ -8,7 +8,7 @@ import { RECONNECT_PAUSE_MS_MAX, RECONNECT_PAUSE_MS_MIN } from '../limits.ts'
  * caused 2,641 of these attempts.
  *
  * After a failure, one attempt runs at a time, and the pause before the next attempt doubles each time. Until an
- * attempt succeeds, all other callers get the last error at once.
+ * attempt succeeds, all other callers immediately get the last error.
  */
 export class Reconnects {
   readonly #now: () => number

@@ -4,7 +4,7 @@ import pg from 'pg'
  * Type oids of `bigint` and `numeric`, which contain seqs, sizes, counts and seconds. They and their arrays are read as
  * numbers.
  *
- * The server writes no value beyond 2^53. A larger value is never read as a smaller one.
+ * The server writes no value above 2^53. A value above 2^53 would be rounded, but never to a value below 2^53.
  */
 export const NUMBER_TYPES = [20, 1700]
 /** Type oid of `bigint[]`. `numeric[]` is not listed, because pg itself reads it as numbers. */

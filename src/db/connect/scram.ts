@@ -5,8 +5,8 @@ const SALT_BYTES = 16
 const KEY_BYTES = 32
 
 /**
- * Returns the verifier of a password that Postgres stores (RFC 5802, RFC 7677):
- * `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`.
+ * Returns the verifier of a password (RFC 5802, RFC 7677): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`.
+ * Postgres stores only this verifier.
  *
  * The verifier is sent instead of the password, because server logs and pg_stat_statements store the text of
  * statements.

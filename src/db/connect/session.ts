@@ -12,9 +12,9 @@ type Settings = Readonly<Record<string, string | number>>
 
 /**
  * Settings that every session sets. They override values of the server, the database, the login and the environment.
+ * They stay the same when Postgres reloads its configuration.
  *
- * Settings that could end the following statements come first. A session keeps its settings when Postgres reloads its
- * configuration.
+ * Timeouts are set first, because a timeout of the database could end the statements that set the rest.
  *
  * - Timeouts are 0 because the pools have their own timeouts.
  * - Formats must be those that this code parses. With `bytea_output` escape, an append would be committed, but its

@@ -12,7 +12,8 @@ const PORT_DEFAULT = '5432'
 
 /**
  * Parses the environment of the command that prints a token for use as database password (src/db/connect/passwords.ts).
- * Without PGHOST, as when an operator runs the command by hand, it uses the only database URL of the environment.
+ * If PGHOST is not set, for example when an operator runs the command by hand, the only database URL of the environment
+ * is used.
  *
  * Postgres accepts a token only for the host name that the token was made for. It refuses a token made for an alias.
  */

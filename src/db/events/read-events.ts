@@ -184,7 +184,8 @@ async function takeWanted(
     try {
       await readBatchContent(recording, ledgerId, row, ownAgent)
     } catch (error) {
-      // Returns the entries found before this entry at once, without waiting for the archive.
+      // The content of this entry is in the archive and cannot be read now. The entries found before it are returned
+      // without waiting for the archive.
       if (!isUnreadable(error) || wanted.length === 0) throw error
       return { rows: wanted, upTo: row.seq }
     }

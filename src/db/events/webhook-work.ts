@@ -34,8 +34,8 @@ export type StoredDelivery = {
 /**
  * Lists deliveries that are due now, in chain order. Leaves out the deliveries in `inHand`.
  *
- * `isGated` is true if another due delivery must wait. This is the case for a settlement signal whose entry is not
- * below the ledger's `verifiedSize` yet.
+ * Also leaves out settlement signals whose entry is not below the ledger's `verifiedSize` yet. `isGated` is true if
+ * there is such a signal.
  */
 export async function listDueDeliveries(
   db: Db,

@@ -72,7 +72,7 @@ export type WebhookRow = WebhookSettings & {
     readonly expiresAt: Date | null
   }[]
   readonly nextSeq: number
-  /** Number of entries that the endpoint has not read. */
+  /** Number of entries that the worker has not read for the endpoint yet. */
   readonly behind: number
   readonly failures: number
   readonly failingSince: Date | null
@@ -141,8 +141,8 @@ export async function listWebhooks(
 }
 
 /**
- * Creates the endpoint and returns its id. If an identical endpoint exists, returns its id. Returns null if the
- * ledger has reached its limit.
+ * Creates the endpoint and returns its id. If an identical endpoint exists, returns the id of that endpoint. Returns
+ * null if the ledger may have no more endpoints.
  */
 export async function createWebhook(
   pool: pg.Pool,

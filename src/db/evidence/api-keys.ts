@@ -31,8 +31,8 @@ export const API_KEYS = signedTable<ApiKeyColumns>(
       },
     ]
   },
-  // A restore uses the key's id as its name, because no entry contains the name. The secret cannot be restored, because
-  // it is stored nowhere else.
+  // A restored key gets its id as its name, because no entry contains the name. Its secret cannot be restored, because
+  // the secret was only in the lost database.
   ({ keyId, agentId, scopes }, { predicate }) =>
     ({ agentId, name: formatId('key', keyId), scopes, expiresAt: predicate['expiresAt'] }) as EntryDetail,
 )

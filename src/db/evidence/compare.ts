@@ -2,8 +2,8 @@ import type { ProofError } from '../../proof/error.ts'
 import { contradiction } from './contradiction.ts'
 
 /*
- * Compares columns with signed values. If they differ, the functions throw `columns_contradict_entries` with the name
- * of the column.
+ * Compares columns with signed values. If they differ, the functions of this file throw or return the error
+ * `columns_contradict_entries` with the name of the column.
  */
 
 export function compareRows<T extends object>(

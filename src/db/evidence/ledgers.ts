@@ -5,7 +5,10 @@ import type { Uuid } from '../../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 
-/* Compares the keys of the deployment, and the tables that have one row for each ledger. */
+/*
+ * Reads the keys of the deployment, and the rows of tables that have one row for each ledger, to compare them with the
+ * entries.
+ */
 
 export type AuditedLedger = {
   name: string | null

@@ -32,8 +32,8 @@ export type AuditedPeer = {
 }
 
 /**
- * Returns all peerings at once, because a ledger has at most some thousands of them. The keys are in the order in which
- * they end. Kids are in hex, and `spki` is in base64.
+ * Returns all peerings in one list, because a ledger has at most some thousands of them. The keys of a peering are in
+ * the order in which they end. Kids are in hex, and `spki` is in base64.
  */
 export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedPeer[]> {
   const { rows } = await client.query<AuditedPeer>(

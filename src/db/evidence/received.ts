@@ -123,8 +123,8 @@ type AuditedReceivedDocument = {
   referenceList: Buffer | null
   erasedSeq: number | null
   /**
-   * Envelope of the other ledger's entry that the entry at `erasedSeq` received. The other ledger's entry must have
-   * erased the document.
+   * The entry at `erasedSeq` received an entry of the other ledger. `erasure` is the envelope of that received entry,
+   * which must have erased the document.
    */
   erasure: Buffer | null
 }

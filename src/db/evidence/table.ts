@@ -5,7 +5,7 @@ import type { EntryDetail } from '../chain/entry-details.ts'
 import { compare, compareRows } from './compare.ts'
 
 /*
- * Compares one table's rows with the entries that explain the rows.
+ * Compares the rows of one table with the entries from which the rows follow.
  *
  * Only statements are signed. Columns are an index over the statements. An attacker may be able to write to the tables,
  * but cannot sign. Without this comparison, the attacker could hide records, or show them in another state or of
@@ -17,7 +17,7 @@ import { compare, compareRows } from './compare.ts'
 export type Evidence<Row extends { seq: number }, Columns> = {
   /** Name of the table for messages. It is `table.column` if only rows with a value in that column are compared. */
   readonly table: string
-  /** SQL that selects rows of ledger $1, ordered by `seq`. `seq` is the entry that explains the row. */
+  /** SQL that selects rows of ledger $1, ordered by `seq`. `seq` is the entry from which the row follows. */
   readonly sql: string
   readonly isLarge?: boolean
   /** Returns the columns to compare. MUST NOT throw, because an attacker may have stored any values. */

@@ -20,9 +20,10 @@ import type { Evidence } from './table.ts'
 import { TYPES } from './types.ts'
 
 /**
- * Tables whose rows are explained by single entries, in the order of comparison.
+ * Tables in which each row follows from a single entry, in the order of comparison.
  *
- * Add a new table here. Its rows are then read, compared, and checked for rows that belong to no ledger.
+ * Add a new table here. All its rows are then compared with the entries. Rows of a ledger without a chain are found
+ * too.
  */
 export const EVIDENCE = {
   offers: OFFERS,

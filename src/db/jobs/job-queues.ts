@@ -19,8 +19,8 @@ const INDEX_WAIT_MS = 200
  * Upgrades the schema of pg-boss and all queues to this version of the code. `client` is a connection of their owner.
  *
  * pg-boss has its own transactions, so this does not run in the transaction of `migrate`. Several processes may call it
- * at once, because it takes a session lock. If a call fails half-way, the next call completes the work. `worker` is the
- * login that gets access to the jobs.
+ * at the same time, because it takes a session lock. If a call fails half-way, the next call completes the work.
+ * `worker` is the login that gets access to the jobs.
  */
 export async function installJobQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])
@@ -77,8 +77,8 @@ async function ensureQueues(boss: PgBoss): Promise<void> {
 }
 
 /**
- * Grants access to jobs to the worker's login alone. That login cannot create jobs without the master key. `worker` is
- * the escaped name of the login.
+ * Grants access to jobs to the worker's login and to nobody else. A trigger refuses changes by a session that has not
+ * proved that it knows the master key. `worker` is the escaped name of the login.
  */
 async function grantQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query(`

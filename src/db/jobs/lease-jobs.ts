@@ -26,8 +26,8 @@ export type EnqueueDeps = {
  * Returns true if there may be more such listeners, so that the caller should call this again at once.
  *
  * There is one job for each lease, not one for each event. If ten million events wait for a slow endpoint, or for a
- * peer that was away for a day, they are only a number in a cursor. They do not delay other listeners
- * (docs/decisions/0012-webhook-delivery.md).
+ * peer that was away for a day, there is still a single job, and only a position in the chain is stored. So these
+ * events do not delay other listeners (docs/decisions/0012-webhook-delivery.md).
  */
 export async function enqueueLeases<Queue extends QueueName, L extends Lease>(
   { pool, boss, wake }: EnqueueDeps,

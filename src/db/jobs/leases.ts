@@ -18,7 +18,10 @@ export type LeaseTable = {
   readonly id: string
   /** SQL joins to the cursors `c`, which `hasWork` needs. */
   readonly joins: string
-  /** SQL condition over these tables. It is true if the listener has work and requests may be sent to it now. */
+  /**
+   * SQL condition over the cursors `c` and the joined tables. It is true if the listener has work and requests may be
+   * sent to it now.
+   */
   readonly hasWork: string
   /**
    * Maximum number of concurrent leases of one ledger. It leaves leases to other ledgers if one ledger has many slow
@@ -54,7 +57,10 @@ export async function hasWaiting(db: Db, table: LeaseTable): Promise<boolean> {
   return rows[0]!.waiting
 }
 
-/** Takes leases of listeners that have work and no lease. The listeners whose last lease ended first come first. */
+/**
+ * Takes leases of listeners that have work and no lease. Begins with the listener whose last lease ended the longest
+ * time ago.
+ */
 export async function takeLeases<L extends Lease>(
   client: pg.ClientBase,
   table: LeaseTable,

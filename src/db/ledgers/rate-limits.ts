@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-/** Average number of requests per second, and the number of requests that are possible at once after a pause. */
+/** Average number of requests per second, and the number of requests that may come in the same moment after a pause. */
 export type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
 
 /** Sets the ledger's limit. Returns false if the ledger does not exist. */

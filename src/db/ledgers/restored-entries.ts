@@ -18,7 +18,7 @@ import { bytea, encodeColumn, int8, uuid } from '../connect/binary-array.ts'
 export type RestoredEntry = Omit<EntryRow, 'ledgerId'> & {
   readonly seq: number
   readonly chain: Uint8Array
-  /** The lost state that a `ledger-restored` entry acknowledges. null for other kinds. */
+  /** The lost state that a `ledger-restored` entry acknowledges. null for all other kinds of entries. */
   readonly known: { readonly size: number; readonly chain: Uint8Array } | null
 }
 

@@ -21,9 +21,9 @@ export type ForkRow = {
 /**
  * Lists possible forks in the order of their leaves. Begins after the leaf `after` (hex).
  *
- * An entry is listed if another entry is stored for its position, and if the entry itself is stored for no position.
- * The second condition is needed because a statement does not contain its seq. Without it, somebody could present an
- * old entry of the peer as a contradiction of another entry.
+ * An entry is listed if a different entry is stored for its position. But an entry that is itself stored for some
+ * position is not listed. A statement does not contain its seq, so somebody could otherwise present an old, stored
+ * entry of the peer as a contradiction of another entry.
  */
 export async function listPeerForks(
   db: Db,

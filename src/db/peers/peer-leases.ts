@@ -21,8 +21,9 @@ import {
 export type PeerLease = Lease & PeeringKey
 
 /**
- * SQL condition over peers `p` and cursors `c` that is true if a summary must be requested from the peer. It is due if
- * somebody has requested it, or once a day. Only a summary shows that a peer was restored from a backup.
+ * SQL condition over peers `p` and cursors `c` that is true if a summary must be requested from the peer. This is the
+ * case once a day, and also if somebody has requested a summary. Only a summary shows that a peer was restored from a
+ * backup.
  */
 const SUMMARY_DUE = `(c.summary_wanted
     or coalesce(c.summary_at, p.created_at) < now() - ${PEER_SUMMARY_EVERY_MS} * interval '1 millisecond')`
@@ -314,8 +315,8 @@ export type ReceivedSummary = {
  * Stores the summary. If the peer lacks records that were sent, adds these records to the backlog. This happens after
  * the peer was restored from a backup.
  *
- * The peer lacks one of our records if it has no version or an older version of the record. It also lacks our offers
- * that it has not answered.
+ * The peer lacks one of our records if it has no version or an older version of the record. The peer lacks one of our
+ * offers if it has not answered the offer.
  */
 export async function storeSummary(
   client: pg.ClientBase,

@@ -161,8 +161,8 @@ export async function readSharedOfRecord(
 }
 
 /**
- * Returns the seq of the entry that shared a record after the record's creation. Returns null if the creation itself
- * shared the record, or if the creation is before `from` and is therefore not sent.
+ * Returns the seq of the entry that shared a record after the record's creation. Returns null if the record was shared
+ * by its creation. Also returns null if the creation is before entry `from`, because such a creation is not sent.
  */
 export async function findLaterShare(
   db: Db,

@@ -56,7 +56,8 @@ export const BATCH_FILTERS: BatchFilters = {
     keys: (agent) => [chunkKey.actor(agent), chunkKey.member('onBehalfOf', agent)],
     isMet: (agent, { onBehalfOf }, { actorId }) => actorId === agent || onBehalfOf === agent,
   },
-  // This filter has no `keys`. Its keys depend on the days that exist, and search-choice.ts finds these days first.
+  // This filter has no `keys`. Its keys are those of days, and search-choice.ts must first find the days on which
+  // records occurred.
   occurred: { isMet: (range, { occurredAtMs }) => occurredAtMs !== null && isWithin(occurredAtMs, range) },
   recorded: { isMet: (range, _, { recordedAt }) => isWithin(recordedAt.getTime(), range) },
   type: { keys: (type) => [chunkKey.type(type)], isMet: (type, record) => record.type === type },

@@ -38,7 +38,7 @@ export class Lookups {
     this.#steps = new Coalescer((keys) => listNewestSteps(pool, keys), limits)
     this.#creations = new Coalescer((keys) => findCreations(pool, keys), limits)
     this.#remoteClaims = new Coalescer((keys) => findRemoteClaims(pool, keys), limits)
-    // The limit for agents is larger, because a batch may name one agent for each of its items.
+    // The limit for agents is larger than that for records, because a batch may name one agent for each of its items.
     this.#agents = new Coalescer((keys) => findAgentStates(pool, keys), {
       ...limits,
       keysMax: BATCH_ITEMS_MAX,

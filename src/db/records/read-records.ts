@@ -190,8 +190,8 @@ export async function readReleased(db: Db, found: readonly FoundRecord[]): Promi
 }
 
 /**
- * Finds records for several callers at once. An error affects only its own record. Does not read content in the
- * archive; readReleased does.
+ * Finds records for several callers together. An error affects only its own record. If a record's content is in the
+ * archive, this function does not read it, but readReleased does.
  */
 export async function findEachRecord(db: Db, keys: readonly RecordKey[]): Promise<FoundRecord[]> {
   const found: FoundRecord[] = keys.map(() => null)

@@ -17,8 +17,8 @@ import {
 } from '../limits.ts'
 
 /*
- * Reads the members of records that decide about retention. Records of batches and records with rows of their own are
- * visited together, in chain order.
+ * Reads the members of a record on which its retention depends. Records of batches and records with rows of their own
+ * are visited together, in chain order.
  */
 
 export type RetentionRecord = {

@@ -218,10 +218,11 @@ function chunksText(
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind((hasFilters(search) ? chunksMax : limit) + 1, 'int8')
   const stops = walk.others.length > 0
-  // If there are no other lists of keys to check, every chunk of the walk is a candidate. So the walk does not stop
-  // early.
+  // If there are no other lists of keys to check, every chunk that the walk reads is a candidate. The limit is then the
+  // number of wanted chunks.
   const budget = stops ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
-  // This is a separate CTE that uses no values of `q`, so that Postgres evaluates it once and uses the index.
+  // The CTE `reach` uses none of the callers' values, which are in `q`. So Postgres evaluates it once and uses the
+  // index.
   const reach = `reach as materialized (
       select coalesce((select o.first_seq from own o where o.nth = ${bind(limit + 1, 'int8')})${ownStops ? ', (select s.first_seq from stop s)' : ''}) as seq
     )`

@@ -125,7 +125,8 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
         return [...walksOfMaker(own), { ...walkGated(`x.performer_id = ${own}`), exclusion }]
       },
     },
-    // This filter has no `streams`. Its index is read by day, and search-choice.ts must first find the days that exist.
+    // This filter has no `streams`. Its index is read by day, and search-choice.ts must first find the days on which
+    // records occurred.
     occurred: { condition: (range, bind) => inRange('r.occurred_at', range, bind) },
     // This filter has no `streams`. Times of recording are almost in chain order, so search-range.ts limits every
     // search to a range of entries.

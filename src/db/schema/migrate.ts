@@ -47,9 +47,9 @@ const MIGRATION_LOCK = 7_411_957
  * function changed.
  *
  * All changes except the job queues are made in one transaction under a lock, so several processes may call this
- * function at once. After a failure the database is unchanged, but queues may be incomplete. The next call completes
- * them. Privileges are granted again at each call. `notify` is called with a line of text for each change that the
- * operator must know about.
+ * function at the same time. After a failure the database is unchanged, but queues may be incomplete. The next call
+ * completes them. Privileges are granted again at each call. `notify` is called with a line of text for each change
+ * that the operator must know about.
  */
 export async function migrate(options: {
   ownerUrl: DatabaseOrUrl

@@ -141,8 +141,8 @@ export async function replaceKeyMacs(
 export type CursorRow = Awaited<ReturnType<typeof listAuditCursors>>[number]
 
 /**
- * Replaces MACs of cursors. Returns the number of replaced MACs. A cursor that has moved since it was read is skipped.
- * The worker that moved the cursor knows both keys.
+ * Replaces MACs of cursors. Returns the number of replaced MACs. Skips a cursor that a worker has moved since it was
+ * read. Workers know both master keys during the change, so they still accept the MAC of this cursor.
  */
 export async function replaceCursorMacs(
   client: pg.ClientBase,
@@ -162,8 +162,8 @@ export async function replaceCursorMacs(
 }
 
 /**
- * Replaces the secrets that are unchanged since they were read. A secret may have changed because a document was
- * erased. Returns the number of replaced secrets.
+ * Replaces the archive's sealed secrets. Skips a secret that has changed since it was read, for example because a
+ * document was erased. Returns the number of replaced secrets.
  */
 export async function replaceSealedArchiveKeys(
   client: pg.ClientBase,

@@ -48,8 +48,8 @@ export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
 type PieceTime = {
   readonly isOver: () => boolean
   /**
-   * Must be called when the piece has been downloaded. For at least RELEASE_PIECE_MS_MIN from then, `isOver` returns
-   * false unless the worker is stopping.
+   * Must be called when the piece has been downloaded. After this call, the work on the piece has at least
+   * RELEASE_PIECE_MS_MIN before its time is over, unless the worker is stopping.
    */
   readonly fetched: () => void
 }

@@ -70,8 +70,8 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
   const store = deps.stores.of(formatId('led', ledgerId))
   try {
     const there = await readNewest(store, due)
-    // `there` is the size of the archive's checkpoint. It is not null only after a worker was killed at one point: the
-    // checkpoint was in the archive already, and its size was not in Postgres yet.
+    // If a worker was killed after it had replaced the archive's checkpoint, and before it stored the new size in
+    // Postgres, `there` is the size of this checkpoint. Otherwise `there` is null.
     const bounds = { entries: ARCHIVE_SEAL_ENTRIES_MAX, records: ARCHIVE_SEAL_RECORDS_MAX }
     const size = there ?? (await findSealSize(pool, ledgerId, from, bounds))
     if (size === null) return null
@@ -125,7 +125,8 @@ function lost(): ArchiveStoreError {
 
 /**
  * Returns the size of the archive's checkpoint if this size is larger than the size stored in Postgres, otherwise null.
- * Throws ArchiveConflict if the checkpoint is smaller, or if the newest seal is not the one that was written.
+ * Throws ArchiveConflict if the checkpoint is smaller, or if the newest seal is missing or does not have the digest
+ * that is stored in Postgres.
  */
 async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive): Promise<number | null> {
   const newest = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)

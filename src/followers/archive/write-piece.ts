@@ -22,7 +22,7 @@ export type Piece = {
   readonly end: number
   /** Compressed lines, one for each entry. */
   readonly lines: Buffer
-  /** null if all documents of the piece are erased, or if its entries have no documents. */
+  /** Compressed documents of the piece. null if all of them are erased, or if the piece's entries have no documents. */
   readonly documents: Buffer | null
 }
 

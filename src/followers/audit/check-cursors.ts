@@ -16,7 +16,7 @@ export type CheckCursorsDeps = {
  *
  * If a ledger grows, the follower checks the ledger's cursor itself. But if an attacker moves a cursor to the end of
  * its ledger, the follower does not read the ledger until an entry is appended. These rounds find such a cursor
- * earlier. A ledger without a cursor counts as new.
+ * earlier. A ledger without a cursor is treated as new.
  */
 export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> {
   let last: Uuid | null = null

@@ -32,8 +32,8 @@ export type ExpireDeps = Clocks & {
  * Makes rounds that expire records of all ledgers, page by page. A record expires if its deadline has passed without a
  * delivery. Each round returns true if there are more pages.
  *
- * The database's clock decides which records are overdue, and decides again when the entry is appended. This machine's
- * clock must show the same.
+ * The database's clock decides which records are overdue, and decides again when the entry is appended. In addition,
+ * this machine's clock must not be more than CLOCK_BEHIND_MS_MAX before the deadline.
  *
  * An expired record is no longer overdue. So another worker can continue the work of a killed worker. If two workers
  * expire the same record, only the first changes something.

@@ -40,7 +40,7 @@ function inCalls(steps: readonly Steps[]): Steps[][] {
 
 /**
  * Returns true if the record or its ledger has changed since the step was signed. The step can then be signed again. If
- * one step of a pair was refused, the other step has the outcome `again`.
+ * two steps of a record were committed together and one was refused, the other has the outcome `again`.
  */
 export function hasMoved(outcome: AppendOutcome): boolean {
   if (outcome.status === 'stale' || outcome.status === 'again') return true

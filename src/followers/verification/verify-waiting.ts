@@ -22,8 +22,8 @@ type VerifyWaitingDeps = EnqueueCompletionsDeps & VerifyCompletionsDeps
 
 /**
  * Makes rounds that verify completions without a job. Only completions that fail get a job. The job is retried and at
- * last becomes a dead letter. Jobs are expensive: when every completion had a job, jobs took a tenth of Postgres' time,
- * and four of the five commits of each batch.
+ * last becomes a dead letter. Jobs are expensive: when every completion had a job, jobs took a tenth of Postgres' time.
+ * A batch of completions then took five commits, and four of them were for jobs.
  *
  * The first round makes jobs for all completions that wait when the worker starts. One of these completions may have
  * crashed the worker before. With a job, it can do so only a limited number of times, because a job has limited

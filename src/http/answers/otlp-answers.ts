@@ -49,7 +49,10 @@ export function sendStatus(request: FastifyRequest, reply: FastifyReply, error: 
   return sendJson(reply, JSON.stringify({ code, message }))
 }
 
-/** Returns the status for an OTLP answer. OTLP uses only 400 for requests that a server cannot process. */
+/**
+ * Returns the HTTP status for an OTLP answer. Replaces 422 by 400, because OTLP uses 400 for all requests that a server
+ * cannot process.
+ */
 export function otlpStatus(status: number): number {
   return status === 422 ? 400 : status
 }

@@ -6,7 +6,7 @@ type Begin = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
  * Delays each pipelined request until the kernel has taken the answer to the previous request. Without the delay, Node
- * would begin all requests at once, and store their answers if the client does not read the first one.
+ * would begin all requests at the same time, and store their answers if the client does not read the first one.
  *
  * A response gets its connection when the previous response is done. Its request begins at this moment. Until then the
  * server does not read from the connection. But the 64 KiB that were already read may contain thousands of requests,

@@ -54,9 +54,9 @@ export class UnreadConnections {
   }
 
   /**
-   * Runs at the end of a slice. At this time it is known for each refused request whether the whole request has
-   * arrived. Until a request has arrived, its connection must be read, because some clients read no answer before they
-   * have sent everything.
+   * Runs at the end of an iteration of the event loop. At this time it is known for each refused request whether the
+   * whole request has arrived. Until a request has arrived, its connection must be read, because some clients read no
+   * answer before they have sent everything.
    */
   readonly #endSlice = (): void => {
     const refused = this.#refused

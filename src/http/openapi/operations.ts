@@ -31,7 +31,7 @@ export type Operation = {
 
 export type Answer = {
   readonly status: string
-  /** null if the answer has no body. */
+  /** Media type and schema of the answer's body. null if the answer has no body. */
   readonly content: { readonly mediaType: string; readonly schema: z.ZodType } | null
 }
 

@@ -44,8 +44,8 @@ const PROBE = /^\/(?:livez|readyz)(?:\?|$)/
 
 /**
  * Refuses requests beyond the limits. This happens before any other work, except that the owner is proved. If the key
- * is known, the owner is proved at once, so a whole burst of requests is decided in one slice. Otherwise the request
- * waits for the look-up of its key.
+ * is known, the owner is proved without waiting, so a whole burst of requests is decided in one iteration of the event
+ * loop. Otherwise the request waits for the look-up of its key.
  *
  * A request takes a slot when it is authenticated and has arrived completely, and gives it back when its answer begins.
  * So nobody can use up the slots by sending slowly or without a key. Bytes of unread answers are limited separately

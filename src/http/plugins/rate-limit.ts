@@ -20,8 +20,8 @@ type Callers = {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Returns the cost of a request in addition to 1. It is called after the body was read. If the cost of the body's
-     * bytes is higher, that cost counts instead.
+     * Every request costs 1. Returns the further cost of this request. Called after the body was read. If the number of
+     * bytes in the body gives a higher further cost, the higher cost counts.
      */
     furtherCost?: (body: unknown) => number
   }

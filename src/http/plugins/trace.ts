@@ -30,8 +30,8 @@ export function useTracing(app: FastifyInstance, tracing: Tracing): void {
     if (!UNTRACED.has(request.routeOptions.url ?? '')) begin(tracing, request, reply)
     done()
   })
-  // The context of the span begins only here. Until here the body is read, and that happens in the context of the
-  // connection.
+  // The span becomes the current span only here, after the body was read. Reading the body runs in the context of the
+  // connection, not of the request.
   app.addHook('preHandler', (request, _reply, done) => {
     if (request.span) tracing.with(request.span, done)
     else done()

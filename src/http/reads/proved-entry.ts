@@ -50,7 +50,7 @@ export async function provedEntry(
   { caller }: FastifyRequest,
   { params, query }: EntryProofRequest,
 ): Promise<EntryProof> {
-  // Any other text is not a seq, so the answer is the same as for an unknown entry.
+  // A text that SEQ_TEXT does not match is no seq. The answer is then the same as for an unknown entry.
   const proof = SEQ_TEXT.test(params.seq)
     ? await proveEntry(deps, caller.ledgerId, Number(params.seq), checkpointOf(query))
     : null

@@ -113,8 +113,9 @@ export class Reads {
 
   /**
    * Reads a ledger by calling `work` with one server. `work` may be called a second time, with the primary. So it MUST
-   * send nothing before it has read all that it needs. `waits`: true if the answer waits for a next step, which the
-   * primary has first. `pool`, `shares`: as in ReplicaConnections.
+   * send nothing before it has read all that it needs. `waits`: true if the request waits for the next step of a
+   * record. Then the primary is read, because the primary has new steps first. `pool`, `shares`: as in
+   * ReplicaConnections.
    */
   async of<T>(
     request: FastifyRequest,
@@ -168,8 +169,8 @@ export class Reads {
   }
 
   /**
-   * Returns a Db for a stream. It chooses a server again for each statement. Each statement shows at least as many
-   * entries as the statement before, and no document that was erased before the statement began.
+   * Returns a Db for a stream. It chooses a server again for each SQL statement. Each SQL statement shows at least as
+   * many entries as the one before, and no document that was erased before it began.
    */
   stream(request: FastifyRequest): Db {
     const { ledgerId } = request.caller

@@ -51,8 +51,8 @@ export type ReplicaRead = {
  * on the same chain as the primary, and no document that has been erased by now. For this check, the replica is queried
  * first and the primary after it.
  *
- * Requests that come while other connections are being checked may share a connection. One check of the replica, one
- * check of the primary, and one query for look-ups then serve all of them.
+ * Requests that come while other connections are being checked may share a connection. They then share one check of the
+ * replica and one check of the primary, and their look-ups by id share a query.
  */
 export class ReplicaConnections {
   readonly #replica: Replica

@@ -62,7 +62,8 @@ export function checkpointRoutes(
     },
     async (request, reply) => {
       const { size } = request.params
-      // Any other text is not the size of a checkpoint, so the answer is the same as for an unknown size.
+      // A text that SIZE_TEXT does not match is not the size of a checkpoint. The answer is then the same as for an
+      // unknown size.
       const note = SIZE_TEXT.test(size)
         ? await checkpoints.ofSize(request.caller.ledgerId, Number(size))
         : null

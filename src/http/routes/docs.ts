@@ -35,7 +35,7 @@ dataset.configuration = JSON.stringify({ ...JSON.parse(dataset.configuration), b
 
 /**
  * Content security policy of the API reference. It allows inline styles, because Scalar's script sets styles. The page
- * may fetch only the document, and send only requests that people try out.
+ * may connect only to this server: for the OpenAPI document, and for requests that people try out.
  */
 const POLICY = [
   "default-src 'none'",
@@ -90,8 +90,9 @@ export function docsRoutes(app: FastifyInstance): void {
 
 /**
  * Reads Scalar's script on first use, because the script has four megabytes. Scalar's package does not export the
- * script but only serves it. So the script is fetched from an internal application that serves the package's pages and
- * does not listen. The package's own pages are not used, because they need a policy that allows inline scripts.
+ * script but only serves it. So the script is fetched from an internal application that serves the package's pages.
+ * This application listens on no port. The package's own pages are not used, because they need a policy that allows
+ * inline scripts.
  */
 async function readScript(): Promise<Tagged> {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')

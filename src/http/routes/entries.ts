@@ -111,7 +111,8 @@ function sendLines(
   // At most one string is made before a slow reader needs it, because the line of a large batch has megabytes.
   const pieces = Readable.from(joinedTexts(lines(), slices), { objectMode: true, highWaterMark: 1 })
   const { socket } = request.raw
-  // While a pipelined response is queued, Fastify does not report that its connection has closed.
+  // Fastify does not report a closed connection while the response waits behind another one of the same connection
+  // (pipelining). So this code listens to the socket itself.
   const abandon = () => pieces.destroy()
   socket.setMaxListeners(0).once('close', abandon) // A limit of listeners is not needed, because the number of streams is limited.
   pieces.once('close', () => {

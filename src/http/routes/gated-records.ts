@@ -83,7 +83,7 @@ type StepBody = {
   readonly onBehalfOf?: string | undefined
   readonly occurredAt?: string | undefined
   readonly envelope?: string | undefined
-  /** Present only in steps that can be offered to another ledger. */
+  /** The peer that sent the record. Present only in steps that can be offered to another ledger. */
   readonly peer?: string | undefined
 }
 
@@ -214,8 +214,8 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   }
 
   /**
-   * Throws if the record belongs to another ledger, because an agent signed the step itself and the other ledger knows
-   * only the keys of servers. Returns null if there is no such record.
+   * Called for a step that an agent signed itself. Throws `not_signable` if the record belongs to another ledger,
+   * because that ledger knows only the keys of servers. Returns null if the caller can see no such record.
    */
   function refuseSigned(caller: Caller, about: OfferRequest): Promise<null> {
     return refuseAtGuest(deps, caller, about).catch((error) => {

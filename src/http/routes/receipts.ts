@@ -24,8 +24,8 @@ import type { ZodTypes } from '../zod-validation.ts'
 type ReceiptQuery = { readonly statement?: 'true' | 'false' | undefined; readonly wait?: string | undefined }
 
 /**
- * Serves receipts. Receipts are proofs in another form, made from the same rows. The worker has already signed the
- * tree.
+ * Serves receipts. A receipt is a proof in COSE. Nothing is signed here, because the worker has already signed the tree
+ * head.
  */
 export function receiptRoutes(
   app: FastifyInstance,

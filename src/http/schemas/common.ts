@@ -4,8 +4,7 @@ import { ENTRY_KINDS, type EntryKind, STATEMENT } from '../../proof/statement/ki
 import { mapOthers } from '../../proof/statement/record-members.ts'
 
 /*
- * Schemas of answers. Each schema describes exactly what the server writes. Tests check every answer against these
- * schemas.
+ * The schemas of answers in this folder describe exactly what the server writes. Tests check every answer against them.
  */
 
 const ID_CHARS = '[0-7][0-9a-hjkmnp-tv-z]{25}'
@@ -92,7 +91,7 @@ export const others = mapOthers(({ pattern, description }) =>
   z.string().regex(pattern).describe(description).optional(),
 )
 
-/** The hashed object of a record in a batch. */
+/** A record of a batch, as the object whose hash is a leaf of the batch's Merkle tree. */
 export const batchItem = z.strictObject({
   record: idOf('rec'),
   type: typeName,

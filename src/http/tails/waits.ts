@@ -48,7 +48,8 @@ export class Waits {
     reservation.leave()
     try {
       const waited = await wait(AbortSignal.any([gone.signal, this.#closing.signal]))
-      // Many waits may end at the same time. As with new requests, only a few of them continue in each slice.
+      // Many waits may end at the same time. As with new requests, only a few of them continue in each slice of the
+      // event loop.
       await new Promise<void>((resolve) =>
         this.#deps.admission.begin(kindOf(request.method), 0, ownerOf(request), resolve),
       )

@@ -12,8 +12,8 @@ export const RULE_VALUE_BYTES_MAX = 1_024
  * Maximum share of one CPU core's time that the schemas of one ledger may take. SCHEMA_WORK_AHEAD_MS_MAX: time in ms
  * that a ledger may use in advance.
  *
- * In a test, a second ledger with the worst load made the p99 latency of a ledger 2.9 times as high. It was 3.5 times
- * as high with a share of 1/4 and 20 ms in advance.
+ * In a test, a second ledger had the worst load. It made the p99 latency of the first ledger 2.9 times as high. With a
+ * share of 1/4 and 20 ms in advance, the latency was 3.5 times as high.
  */
 export const SCHEMA_WORK_SHARE = 1 / 10
 export const SCHEMA_WORK_AHEAD_MS_MAX = 5

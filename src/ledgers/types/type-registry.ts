@@ -33,8 +33,8 @@ const MEMORY_PER_DEFINITION_BYTE = 4
 const HELD_PER_RULE_BYTES = 512
 
 /**
- * The types of all ledgers, each compiled once per process. The time for compiling and validating counts towards the
- * share of the type's ledger.
+ * The types of all ledgers, each compiled once per process. The time for compiling a type and for validating documents
+ * counts towards the CPU share of the type's ledger (work-shares.ts).
  */
 export class TypeRegistry {
   readonly #pool: pg.Pool
@@ -118,8 +118,8 @@ export class TypeRegistry {
   }
 
   /**
-   * Validates in a thread. The time counts towards the ledger's share too, because the thread takes CPU time from other
-   * ledgers.
+   * Validates in a thread. The time counts towards the ledger's CPU share too, because the thread takes CPU time from
+   * other ledgers.
    */
   async #inThread(ledger: string, { source }: Schema, document: string): Promise<ValidationResult> {
     const work = this.#threads.run(

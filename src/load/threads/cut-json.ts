@@ -3,8 +3,8 @@ import { endFinderOf, endOfString, isSpace } from '../../proof/json/json-parser.
 import { isTokenBefore } from '../../proof/json/json-text.ts'
 
 /**
- * A piece of the text of an object that can be parsed alone: the value of a member, or some elements of a member that
- * is a list.
+ * A piece of the text of a JSON object. It can be parsed without the rest of the text. A piece is the value of a
+ * member, or some elements of a member whose value is a list.
  */
 export type JsonFragment = {
   /** Name of the member as it is in the text, with quotes and escapes. */

@@ -40,7 +40,7 @@ export class PoolThread {
 
   /** Does one piece of work. Throws ThreadError. If the work itself throws, throws an Error with the same text. */
   async do({ name, input, transfer, msMax }: ThreadWork): Promise<unknown> {
-    // This is called first, because it throws if a value cannot be sent to a thread.
+    // This call throws if a value cannot be sent to a thread. So it comes before the work is counted as under way.
     this.#worker.postMessage({ name, input }, transfer ?? [])
     const { promise, resolve } = Promise.withResolvers<ThreadOutput | ThreadError>()
     this.#underWay.push({ settle: resolve, msMax })

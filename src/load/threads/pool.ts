@@ -43,7 +43,7 @@ export class ThreadPool<Known extends Functions> {
   readonly #threads = new Set<PoolThread>()
   readonly #serving = new Map<PoolThread, Serving>()
   readonly #waiting = new FairQueue<ThreadWork>()
-  /** Number of busy threads of each owner that `countedFor` returns. */
+  /** Maps an owner, as `countedFor` returns it, to the number of threads that work for this owner. */
   readonly #atWork = new Counts()
   readonly #places = shareOf(THREAD_WORK_WAITING_MAX)
   readonly #bytes = shareOf(THREAD_WORK_BYTES_WAITING_MAX)

@@ -64,7 +64,7 @@ function choice<const T extends readonly string[]>(values: T) {
 }
 
 const compression = choice(['none', 'gzip'])
-/** The collector may support other protocols, but this server supports only this one. */
+/** The only protocol that this server supports. Other values are ignored. */
 const protocol = choice(['http/protobuf'])
 
 /**

@@ -34,8 +34,8 @@ function parseAllowance(item: string): Range {
   if (bits > bitsMax) throw new Error(`${item}: the prefix has at most ${bitsMax} bits`)
   if (findAddress(ip)?.kind() !== address.kind()) throw new Error(`${item}: write it as IPv4`)
   const network = networkOf(address, bits)
-  // Such a range is refused, because it is ambiguous: 10.1.2.3/8 can mean one address, or all 16 million addresses of
-  // 10.0.0.0/8.
+  // A range must be written with its first address. 10.1.2.3/8 is refused, because it is ambiguous: it can mean one
+  // address, or all 16 million addresses of 10.0.0.0/8.
   if (network.toNormalizedString() !== address.toNormalizedString()) {
     throw new Error(`${item} is inside a range: write ${network.toString()}/${bits} or one address`)
   }

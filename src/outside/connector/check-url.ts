@@ -33,7 +33,8 @@ export function checkOutboundUrl(text: string, allowances: Allowances): CheckedU
   if (text.length > OUTBOUND_URL_CHARS_MAX) {
     return refuse('malformed', `a URL can have at most ${OUTBOUND_URL_CHARS_MAX} characters`)
   }
-  // `new URL` would drop these characters silently. The URL that is shown must be the URL that is called.
+  // `new URL` would silently drop or change control characters, spaces and backslashes. But the URL that is shown
+  // must be the URL that is called.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
   const url = /[\u0000-\u0020\u007f\\]/.test(text) ? null : URL.parse(text)
   if (url === null) return refuse('malformed', 'this is not a URL such as https://example.com/hook')

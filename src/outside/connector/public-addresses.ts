@@ -45,8 +45,8 @@ const IPV6_SPECIAL = [
 ].map(rangeOf)
 
 /**
- * NAT64 addresses. Each contains an IPv4 address, to which a translator sends the packets. So that IPv4 address decides
- * whether the address is public.
+ * NAT64 addresses. Each contains an IPv4 address, to which a translator sends the packets. A NAT64 address is public if
+ * its IPv4 address is public.
  */
 const NAT64 = rangeOf('64:ff9b::/96')
 

@@ -68,8 +68,8 @@ export function eventsOfEntry(
 }
 
 /**
- * Statement of an entry, with the statement of the envelope that the entry received from another ledger. The entry's
- * signed leaf hash binds that envelope.
+ * Statement of an entry. `received`: set if the entry received an envelope of another ledger. It contains the statement
+ * of that envelope. The entry signs the envelope's leaf hash, so the envelope cannot be exchanged.
  */
 type EntryStatements = { readonly statement: ParsedStatement; readonly received: ReceivedStatement | null }
 type ReceivedStatement = { readonly claims: ReceivedClaims; readonly statement: ParsedStatement }

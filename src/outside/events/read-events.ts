@@ -40,10 +40,7 @@ export type EventStep = { readonly event: LedgerEvent; readonly after: EventPosi
 
 export type EventPage = {
   readonly steps: readonly EventStep[]
-  /**
-   * Position after everything that was read. It is beyond the last step's `after` if unwanted events followed that
-   * step.
-   */
+  /** Position after everything that was read, including unwanted events after the last event of `steps`. */
   readonly position: EventPosition
   /**
    * True if the next page can be read at once. This is the case if this page is full, or if the ledger's end was not

@@ -3,7 +3,9 @@ import type { Db } from '../../db/connect/client.ts'
 import { FairQueue } from '../../load/fair-queue.ts'
 import { Shares } from '../../load/shares.ts'
 
-/** Wraps the database for one read. While that read waits for the archive, another read may use its slot. */
+/**
+ * Wraps the database for one read of events. While this read waits for the archive, another read may run in its place.
+ */
 export type YieldingDb = (db: Db) => Db
 
 /**

@@ -35,7 +35,7 @@ export type StoredState = {
  *
  * - `stored`: the entry is already stored.
  * - `missing`: earlier entries of the record have to come first.
- * - `receive`: an `entry-received` is appended, with the `consequences` in its detail
+ * - `receive`: an `entry-received` is appended. Its details contain the `consequences`
  *   (migrations/functions/append-received.sql).
  * - `offer`: the entry is an offer, and this ledger decides about it as the record's home.
  */

@@ -113,7 +113,9 @@ export const PEER_JOBS_QUEUED_MAX = 64
  * entries meanwhile.
  */
 export const PEER_LEASE_MS = 30_000
-/** Maximum time in ms that a worker uses one lease. Then other peerings get the slot. */
+/**
+ * Maximum time in ms that a worker uses one lease. Then the lease ends, so that the worker can serve another peering.
+ */
 export const PEER_LEASE_USE_MS_MAX = 60_000
 /**
  * Time in ms that a lease waits for more entries. An entry that comes in this time is sent without the delay of a new

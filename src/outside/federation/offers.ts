@@ -43,10 +43,13 @@ type OfferDeps = AppendDeps & RemoteReadDeps & { readonly entropy: Entropy; read
  */
 export type OfferResult = RecordJson & { readonly replayed: boolean }
 
-/** Request for an offer. `peerId` has the same meaning as in RemoteRecordQuery. */
+/** Request for an offer. `peerId`: the peer that sent the record. If absent, the first peer that sent it. */
 export type OfferRequest = StepInput & { readonly peerId?: Uuid | undefined }
 
-/** Offers to activate a record. Returns null if the caller can see no record of another ledger with this id. */
+/**
+ * Makes an offer to the record's home: the activation of the record. Returns null if the caller can see no record of
+ * another ledger with this id.
+ */
 export function offerActivation(
   deps: OfferDeps,
   caller: Caller,
@@ -56,8 +59,9 @@ export function offerActivation(
 }
 
 /**
- * Offers a completion. Returns null in the same case as offerActivation. Also throws `document_too_large` and
- * `weak_salt`. The home decides whether the evidence fits the type.
+ * Makes an offer to the record's home: a completion. The home decides whether the evidence fits the type. Returns null
+ * if the caller can see no record of another ledger with this id. Throws ApiError, for example `document_too_large` or
+ * `weak_salt`.
  */
 export function offerCompletion(
   deps: OfferDeps,

@@ -72,7 +72,7 @@ export type PostTracer = (
   path: string,
 ) => ((failure: string | null) => void) | null
 
-/** Sends to many peerings at once, with up to PEER_REQUESTS_UNDER_WAY requests to each. */
+/** Sends to many peerings at the same time, with up to PEER_REQUESTS_UNDER_WAY requests to each. */
 export class PeerSenders {
   readonly #deps: PeerSenderDeps
   readonly #stopping = new AbortController()
@@ -108,7 +108,10 @@ class PeerSender {
   readonly #stopping: AbortSignal
   readonly #beganAtMs = performance.now()
   #limits = new RequestLimits(null)
-  /** The request with entries that failed with a PeerError. null if no request failed. */
+  /**
+   * The request that failed, if it contained entries. null if no request failed, or if the failed request contained no
+   * entries.
+   */
   #failed: Request | null = null
   #isLost = false
   /** Records whose `record-shared` entry was sent during this lease. */

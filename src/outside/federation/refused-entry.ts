@@ -14,9 +14,11 @@ import { readOutcomes } from './read-outcomes.ts'
  * accepts another entry and then refuses this entry a second time. There is no third try. With a third try, a proxy
  * that refuses every other request could keep us trying for ever.
  *
- * `send` sends entries. It returns the answer, or a PeerError if the request was refused. It throws PeerError for any
- * other failure. Returns the outcomes to settle, or `unknown` for an ordinary failure. Throws PeerError if an answer is
- * invalid.
+ * `send`: sends entries. Returns the answer, or a PeerError if the request was refused. Throws PeerError for any other
+ * failure.
+ *
+ * This function returns the outcomes to settle, or `unknown` for an ordinary failure. It throws PeerError if an answer
+ * is invalid.
  */
 export async function judgeRefused(
   db: Db,

@@ -12,8 +12,8 @@ import { toHex } from '../../signing/text-of-bytes.ts'
 import type { RemoteRecord } from './remote-records.ts'
 
 /**
- * A step to offer for a record, as this ledger knows the record. `document`: the evidence of a completion, otherwise
- * null.
+ * A step that is offered to the home of a record. `record`: the record as this ledger knows it. `document`: the
+ * evidence of a completion. null for any other step.
  */
 export type Offer = StepInput & {
   readonly step: OfferedStep

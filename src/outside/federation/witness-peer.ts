@@ -78,8 +78,8 @@ async function judge(
   { logKey, witness, checkpoint }: PeerCheckpoint & { readonly logKey: NoteKey },
   { origin, remoteKey, seen }: WitnessedPeer,
 ): Promise<Judgement> {
-  // The signature of the request proves that `log` is the key of the peer's ledger. The stored tree (`seen`) still
-  // applies after the peer has changed its key.
+  // Only the peer's own log is accepted, with the key in the request. The signed request proves that this key belongs
+  // to the peer's ledger. The stored tree (`seen`) still counts after the peer has changed its key.
   const find = (name: string) =>
     name === origin && logKey.name === origin ? { origin, keys: [logKey] } : null
   const judgement = judgeCheckpoint(checkpoint, find, () => seen, nativeProviders)

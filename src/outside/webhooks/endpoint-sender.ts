@@ -72,7 +72,10 @@ export class EndpointSender {
   #ends: LedgerEnds
   #recover: Endpoint['recover']
   #mayHaveDue: boolean
-  /** The cursor's due time, as it was when due deliveries were last read. */
+  /**
+   * Due time in the endpoint's cursor for which due deliveries were last read. Due deliveries are read again when the
+   * cursor has another due time and this time has come.
+   */
   #dueSeen: string | null = null
   #retryAtMs = Number.POSITIVE_INFINITY
   #mayHaveMore = true
@@ -366,8 +369,9 @@ export class EndpointSender {
     if (this.#open >= WEBHOOK_OPEN_MAX)
       this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
     if (this.#open >= WEBHOOK_OPEN_MAX) {
-      // Sending due deliveries makes room, so they are read first. Without this line the sender would pause. An
-      // endpoint whose lease begins with a new delivery would then never get its due deliveries.
+      // The endpoint has the maximum number of open deliveries, so no new event is read. If some of the open deliveries
+      // may be due, they are read next, and there is no pause. Otherwise an endpoint that must try a new event first
+      // (`isNewFirst`) would pause again and again, and never get its due deliveries.
       if (this.#mayHaveDue) return
       this.#health.pause(this.#deps.now())
       this.#mustWrite = true

@@ -31,7 +31,7 @@ export type EndpointSendersDeps = Omit<EndpointSenderDeps, 'requests'> & {
   readonly entriesUrl: string
 }
 
-/** Delivers to many endpoints at once. One query reads the changes of all of them. */
+/** Delivers to many endpoints at the same time. One query reads the changes of all these endpoints. */
 export class EndpointSenders {
   readonly #deps: EndpointSendersDeps
   readonly #senders = new Set<EndpointSender>()

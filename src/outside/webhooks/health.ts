@@ -89,7 +89,7 @@ export class EndpointHealth {
 
   fail(nowMs: number, { isDown, isGone, waitMs }: Failure): void {
     if (isQuiet(this.#lastFailureMs, nowMs)) this.#beginAnew()
-    // Requests that fail together count as one failure, because an endpoint that restarts fails all of them at once.
+    // Requests that fail together count as one failure, because an endpoint that restarts fails all of them together.
     if (nowMs >= this.#breakerUntilMs) {
       this.#failures++
       const pauseMs = isDown ? breakerPauseMs(this.#failures) : refusalPauseMs(this.#failures)

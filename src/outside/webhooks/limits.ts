@@ -37,14 +37,14 @@ export const WEBHOOK_ENDPOINTS_MAX = 512
 /** Maximum number of opened secrets in the cache. The secret that was cached first is removed first. */
 export const WEBHOOK_SIGNERS_CACHED_MAX = 10_000
 /**
- * Maximum number of events of one endpoint that are read at once. For events with documents the maximum is
+ * Maximum number of events of one endpoint that one read returns. For events with documents the maximum is
  * WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD, because a document has up to 64 KiB.
  */
 export const WEBHOOK_EVENTS_PER_LOAD = 128
 export const WEBHOOK_EVENTS_WITH_DOCUMENTS_PER_LOAD = 16
 /**
- * Minimum number of events of one endpoint that are read at once. An entry has at most two events, and a read must be
- * able to return both.
+ * However many endpoints share the memory, one read may return this number of events of an endpoint. An entry has at
+ * most two events, and a read must be able to return both.
  */
 export const WEBHOOK_EVENTS_PER_LOAD_MIN = 2
 /**
@@ -78,9 +78,14 @@ export const WEBHOOK_LEASE_RENEW_EVERY_MS = 2_000
  */
 export const WEBHOOK_ROWS_PER_WRITE = 256
 export const WEBHOOK_WRITE_AFTER_MS = 50
-/** Time in ms that an endpoint without work keeps its lease, if at least half of the slots are free. */
+/**
+ * Time in ms that an endpoint without work keeps its lease. It keeps the lease only if the worker serves less than half
+ * of WEBHOOK_ENDPOINTS_MAX endpoints.
+ */
 export const WEBHOOK_LINGER_MS = 1_000
-/** Maximum time in ms that a worker uses one lease. Then another endpoint can get the slot. */
+/**
+ * Maximum time in ms that a worker uses one lease. Then the lease ends, so that the worker can serve another endpoint.
+ */
 export const WEBHOOK_LEASE_USE_MS_MAX = 30_000
 /**
  * Time in ms after which a request under way gets a row, so that the cursor can pass its delivery. If the worker dies,

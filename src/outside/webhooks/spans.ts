@@ -4,9 +4,9 @@ import { formatId } from '../../proof/ids.ts'
 import type { AttemptResult, AttemptTracer } from './attempt.ts'
 
 /**
- * Makes a tracer. The span of a delivery attempt belongs to the trace that wrote the entry, or else to the trace that
- * created the entry's record. The span does not contain the path and query of the endpoint's URL, because they are
- * often a secret of the tenant.
+ * Makes a tracer. The span of a delivery attempt belongs to the trace of the request that wrote the entry. If there is
+ * no such trace, it belongs to the trace of the request that created the entry's record. The span does not contain the
+ * path and query of the endpoint's URL, because they are often a secret of the tenant.
  */
 export function makeAttemptTracer(tracing: Tracing): AttemptTracer {
   return (endpoint, delivery) => {

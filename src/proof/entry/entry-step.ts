@@ -32,7 +32,7 @@ export type EntryStep = {
   /** Record types that the entry uses, without duplicates. */
   readonly types: readonly string[]
   /**
-   * Ids of the records that this entry notarizes, 16 bytes each. `digestWords` has the first word of each payload's
+   * Ids of the records that this entry notarizes, 16 bytes each. `digestWords` has the first 32 bits of each payload's
    * digest.
    */
   readonly recordIds: Uint8Array

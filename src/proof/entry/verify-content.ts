@@ -12,7 +12,7 @@ import type { ParsedStatement } from '../statement/statement.ts'
 type Claims = Pick<ParsedEnvelope, 'subject' | 'issuedAtSeconds'>
 
 /**
- * Verifies that an envelope and its statement agree. The signer does not matter here. Throws
+ * Verifies that an envelope and its statement agree. Does not verify the signature. Throws
  * `claims_contradict_statement`, `definition_mismatch` or `kid_mismatch`.
  */
 export function verifyContent(sha256: Sha256, envelope: Claims, statement: ParsedStatement): void {

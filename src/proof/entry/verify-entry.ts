@@ -214,8 +214,8 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
 }
 
 /**
- * Verifies a batch's items. Only their number and their root are signed, so all items must be present and in order.
- * Each id must follow from the first id, because servers find a record by that rule.
+ * Verifies a batch's items. Only their number and their root are signed, so all items must be present and in order. The
+ * ids must be consecutive, because servers compute a record's position in the batch from its id.
  */
 function verifyItems(sha256: Sha256, line: LineContent, statement: ParsedStatement): BatchItem[] | null {
   if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
@@ -258,8 +258,8 @@ function documentOfItem(item: BatchItem): Subject {
 }
 
 /**
- * Maps a subject's rule to the kind of document that the subject names. In an entry without such a document, the
- * subject repeats the digest of an earlier entry.
+ * Maps the rule of a subject to the kind of document that such a subject can name. If the entry has no document of this
+ * kind, the subject repeats a digest that an earlier entry has signed.
  */
 const DOCUMENT_OF: { readonly [Rule in SubjectRule]?: DocumentKind } = {
   rec: 'payload',
@@ -329,7 +329,8 @@ function verifyDocument(
 
 /**
  * Verifies references. They are stored beside the payload and signed with the payload's salt. References must be
- * present exactly if the payload is present and the statement or item has a digest of references.
+ * present if the payload is present and the statement or item has a digest of references. Otherwise they must be
+ * absent.
  */
 function verifyReferences(
   sha256: Sha256,

@@ -24,8 +24,8 @@ export function verifyStep(
 
 /**
  * Verifies the line of a registered statement, as far as possible without the entries around it. The issuer did not
- * sign the line's kind and time. LedgerVerifier compares kind and time with the next entry, which registers the
- * statement. It also verifies the issuer's signature by the policy. Throws ProofError.
+ * sign the line's kind and time. So LedgerVerifier compares kind and time with the next entry, which registers the
+ * statement. LedgerVerifier also verifies the issuer's signature by the policy. Throws ProofError.
  */
 export function verifyStatementLine(line: EntryLine, sha256: Sha256): EntryStep {
   const registered = verifyStatementContent(line, sha256)

@@ -118,7 +118,7 @@ class Reader {
     if (info > 27) throw malformed('an indefinite length, or a reserved head')
     const size = 1 << (info - 24)
     const value = this.#take(size).reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
-    // A value that fits the next shorter form of a head is encoded in too many bytes.
+    // The head is too long if its value also fits the next shorter form of a head.
     if (value < (size === 1 ? 24n : 1n << BigInt(4 * size))) this.#depart('a head is longer than necessary')
     return toSafe(value)
   }

@@ -133,7 +133,7 @@ export class UnforeseenShare extends Error {}
 export class LedgerExchange {
   readonly #sharedLater: ReadonlySet<string> | null
   readonly #records = new Map<string, OwnRecord>()
-  /** Maps the seq of an entry to the entry's record, if a document of the entry may be erased. */
+  /** Maps the seq of an entry to the entry's record. Contains only entries with a document that can be erased. */
   readonly #recordOf = new Map<number, OwnRecord>()
   readonly #peerings = new Map<string, PeeringExchange>()
   #ledger = ''

@@ -13,8 +13,8 @@ import { parseRemoteAgent } from '../statement/remote-agents.ts'
  * registrations in the chain shows that the entry is not legitimate.
  *
  * A chain without a registered agent makes no claim about agents. So agents are checked only after the first
- * registration. In the same way, API keys are checked only after the first key was created. Our ledgers do both right
- * after `ledger-created`.
+ * registration. In the same way, API keys are checked only after the first key was created. Our ledgers register an
+ * agent and create a key right after `ledger-created`.
  */
 type Agent = { readonly digest: string; disabledAtMs: number | null }
 type Key = {
@@ -119,9 +119,9 @@ export class LedgerActors {
 }
 
 /**
- * Returns true if an agent rotates or revokes its own signing key. For this, the agent needs only the scope to write
- * records. A key without an endorsement may be the agent's first key. To register a first key, the scope to manage
- * agents is needed.
+ * Returns true if an agent revokes its own signing key, or registers a further signing key that an earlier key
+ * endorses. For this, the agent needs only the scope to write records. A key without an endorsement may be the agent's
+ * first key. To register a first key, the scope to manage agents is needed.
  */
 function isOfOwnKey(actor: string, statement: ActingEntry['statement']): boolean {
   if (statement?.predicate['agent'] !== actor) return false

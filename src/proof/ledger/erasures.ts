@@ -17,8 +17,8 @@ export class LedgerErasures {
   readonly #erased = new Set<string>()
 
   /**
-   * Records that the line at `seq` lacks this document. Throws if the entry that the line names cannot have erased the
-   * document.
+   * Adds a document that the line at `seq` lacks. Throws if the entry that the line names as the erasure cannot have
+   * erased the document.
    */
   miss(seq: number, document: ErasedDocument): void {
     const { subject, sha256, erasedBy } = document
@@ -37,8 +37,8 @@ export class LedgerErasures {
   }
 
   /**
-   * Records that the entry at `by` erases a document of the entry at `seq`. Returns false if the line at `seq` still
-   * has the document. Then the caller must verify that the entry at `seq` digests the document.
+   * Adds an erasure: the entry at `by` erases a document of the entry at `seq`. Returns false if the line at `seq`
+   * still has the document. Then the caller must verify that the entry at `seq` digests the document.
    */
   explain(by: number, seq: number, subject: string, sha256: string): boolean {
     if (this.#erased.has(`${seq} ${subject}`))

@@ -28,9 +28,10 @@ export type LedgerFindings = {
   /** Size of the largest checkpoint that came with the ledger. 0 if there is none. */
   readonly own: number
   /**
-   * True if the ledger's own checkpoint reaches the ledger's end. Two conditions apply. The checkpoint covers all
-   * entries that are more than a minute older than the newest entry. At most a minute lies between the last covered
-   * entry and the next entry.
+   * True if the ledger's own checkpoint reaches the ledger's end. For this, two conditions must be true:
+   *
+   * - The checkpoint covers all entries that are more than a minute older than the newest entry.
+   * - At most a minute lies between the last covered entry and the next entry.
    */
   readonly ownReachesEnd: boolean
   /**

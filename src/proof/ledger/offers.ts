@@ -32,7 +32,7 @@ export class LedgerOffers {
   }
 
   /**
-   * Records that the home took an offer. `step`: the home's entry for the step. `at`: seq of this ledger's entry that
+   * Marks an offer as taken by the home. `step`: the home's entry for the step. `at`: seq of this ledger's entry that
    * received `step`. Throws `offer_mismatch` or `offer_answered_twice`.
    */
   take(offer: TakenOffer, step: ParsedStatement, at: number): void {
@@ -40,7 +40,7 @@ export class LedgerOffers {
     this.#onOffer?.(offer.seq, { state: 'taken', code: null }, at)
   }
 
-  /** Records that the home refused an offer. Throws the same codes as `take`. */
+  /** Marks an offer as refused by the home. Throws the same codes as `take`. */
   refuse(offer: Received, { predicate }: ParsedStatement, at: number): void {
     const { peer, record } = this.#decide(offer)
     if (peer !== predicate['peer'] || record !== predicate['record'])

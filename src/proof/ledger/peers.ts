@@ -140,8 +140,8 @@ export class LedgerPeers {
   }
 
   /**
-   * Records that a `record-created` or `record-shared` entry shares a record. Throws `not_shared` if a remote agent
-   * performs the record, but the record is not shared with that agent's ledger.
+   * Stores with which peers a `record-created` or `record-shared` entry shares its record. Throws `not_shared` if a
+   * remote agent performs the record, but the record is not shared with that agent's ledger.
    */
   share(seq: number, { subjects, predicate }: ParsedStatement): void {
     const share = (predicate['share'] ?? []) as readonly { readonly peer: string }[]

@@ -50,8 +50,8 @@ export class LedgerRecords {
   }
 
   /**
-   * Adds records that are terminal at once. For each record, `ids` contains 16 bytes and `digestWords` contains the
-   * first word of the payload's digest.
+   * Adds notarized records. They are terminal from the start. For each record, `ids` contains 16 bytes and
+   * `digestWords` contains the first word of the payload's digest.
    */
   notarize(ids: Uint8Array, digestWords: Uint32Array, seq: number): void {
     for (let i = 0; i < digestWords.length; i++) add(this.#ids, ids, ID_BYTES * i, seq, digestWords[i]!)
@@ -98,7 +98,7 @@ export class LedgerRecords {
 
   /**
    * Throws if the entry at `seq` does not digest this document. Compares only 32 bits of the digest. If the document is
-   * missing, erasures.ts compares the full digest with the document's line.
+   * missing in the export, erasures.ts compares the full digest.
    */
   verifyDigested(name: string, sha256: string, seq: number): void {
     const known = this.#findDocument(name, seq)

@@ -2,8 +2,8 @@ import { ProofError } from '../error.ts'
 import type { JsonObject } from '../json/json-value.ts'
 
 /**
- * A hold. `records`: ids of the records under the hold. null if the hold covers everything. Empty if a type or agent
- * narrows the hold.
+ * A hold. `records`: ids of the records that the hold names. null if the hold covers everything. Empty if the hold is
+ * limited to a type or an agent.
  */
 type Hold = { readonly case: string; readonly records: readonly string[] | null }
 

@@ -37,7 +37,10 @@ export type ProofTrust = {
    * needed if the two sizes differ.
    */
   readonly consistency: ConsistencyProof | null
-  /** Keys that the caller knows to be compromised. For these keys, the proof's own claims do not count. */
+  /**
+   * Keys that the caller knows to be compromised. If the proof itself says something else about one of these keys, the
+   * caller's value counts.
+   */
   readonly compromised?: CompromisedKeys | undefined
   /** Witnesses whose cosignatures on the proof's checkpoint are counted. */
   readonly witnesses?: WitnessPolicy | undefined
@@ -65,7 +68,8 @@ export type VerifiedProof = {
  * `keys[…].retiredAt`. `entry.chain` is signed only if the entry is the last one of the checkpoint.
  */
 export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
-  // The caller trusts kids, so each kid must be the thumbprint of its key. findNamedKeys verifies this below.
+  // Registered statements are refused here. For all other entries, findNamedKeys below verifies that each kid is the
+  // thumbprint of its key, because the caller trusts kids.
   if (proof.entry.kind === STATEMENT)
     throw new ProofError('proof_syntax', 'a registered statement has a receipt, not a proof')
   const keys = findNamedKeys(proof.keys, providers.sha256)

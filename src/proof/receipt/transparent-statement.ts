@@ -17,8 +17,8 @@ export type VerifiedTransparentStatement = VerifiedPosition & { readonly stateme
  * Verifies a Transparent Statement (RFC 9943 §7): a statement by another issuer, with a ledger's receipt in its header.
  * Returns the statement's position in the ledger of the note key. Throws ProofError.
  *
- * This function does not show that the ledger's policy accepted the statement. The next entry, which registers the
- * statement, and an audit show this.
+ * This function does not show that the ledger's policy accepted the statement. To show this, an audit must verify the
+ * next entry, which registers the statement.
  */
 export function verifyTransparentStatement(
   file: Uint8Array,

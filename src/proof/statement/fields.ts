@@ -121,8 +121,8 @@ export function nullOr(check: Check): Check {
 }
 
 /**
- * Makes optional members accept null as well. It is for objects in a file, not for signed objects, in which each value
- * has one spelling.
+ * Makes optional members accept null as well. Use this function only for objects in files. In signed objects each value
+ * must have one spelling, so an absent member must not also be written as null.
  */
 export function orNull(checks: Fields['optional']): Fields['optional'] {
   return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, nullOr(check)]))

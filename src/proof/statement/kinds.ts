@@ -57,8 +57,9 @@ const RECEIVING: ReadonlySet<string | undefined> = new Set(
 )
 
 /**
- * Returns the predicate's members. They include members that other columns imply: `received`, and `offer` for steps
- * that can be offered.
+ * Returns the members of the predicate: all members in `fields`, and those that other columns of the table of kinds
+ * imply. If another kind names this kind in `receivedBy`, the member `received` is added. If the step can be offered,
+ * the member `offer` is added.
  */
 function fieldsOf(kind: string, { fields, offered }: KindRule): Fields {
   const all = RECEIVING.has(kind) ? extend(fields, { received: isReceived }) : fields

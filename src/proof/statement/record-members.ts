@@ -215,7 +215,7 @@ export function otherMembersOf(from: object): OtherMembers | null {
   return found
 }
 
-/** Returns the optional members whose `of` is one of the scopes. */
+/** Returns the optional members whose value of `of` is in `scopes`. */
 export function membersOf(
   ...scopes: readonly Shared['of'][]
 ): readonly (readonly [MemberName, RecordMember])[] {

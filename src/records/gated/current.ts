@@ -31,7 +31,8 @@ export async function getForStep(
   const row = await lookups.findRecord(caller.ledgerId, recordId)
   if (row === null || !maySee(row, caller, onBehalfOf))
     throw new ApiError('not_found', `the ledger has no record ${record}`)
-  // A record with version 1 or 2 needs no earlier steps, because its next step refers only to the record's last leaf.
+  // At version 1 or 2 the earlier steps are not read, because the record's next step refers only to the record's last
+  // leaf.
   const every = { recordId: row.recordId, version: EVERY_VERSION }
   const stepRows = row.version < 3 ? [] : await lookups.listSteps(caller.ledgerId, every)
   const steps = readSteps(envelopeKeys, stepRows)

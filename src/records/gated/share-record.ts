@@ -101,8 +101,8 @@ function refuseShared(shared: readonly ShareColumn[], request: ShareRequest): vo
 
 /**
  * Throws if the record would be shared with the performer's ledger through a new peering, although the performer has
- * already taken steps. An offered step names the peering of its offer. The offering ledger accepts the answer only
- * through that peering. So in that ledger the record would stay in its first state forever.
+ * already taken steps. The performer's ledger accepts the answer to an offered step only through the peering of the
+ * offer. So in that ledger the record would stay in its first state forever.
  */
 function refuseNewPeeringAfterSteps(
   { version, state, performerRemote }: RecordRowRead,

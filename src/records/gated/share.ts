@@ -73,8 +73,8 @@ function at(i: number): { readonly path: string } {
 }
 
 /**
- * Returns the share for the predicate of the statement. The next function, `shareDetail`, returns the share for the
- * entry's detail (migrations/functions/append-federation.sql).
+ * Returns the share in the form of the statement's predicate. `shareDetail` returns it in the form of the entry's
+ * detail (migrations/functions/append-federation.sql).
  */
 export function sharePredicate(share: readonly SharedWith[]) {
   return share.map(({ peer, documents }) => ({ peer, documents }))

@@ -158,8 +158,8 @@ function spanItem(
   const content = contentOf(attributes, settings.content, CODING_AGENT.test(name))
   const events = list(span['events'])
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount, flags } = span
-  // Members are added in the order of their names, so that canonical JSON need not sort them. The members of the
-  // resource and the scope come after those of `payload` and before those of `behind`.
+  // Members are added in the order of their names, so that canonical JSON need not sort them. By their names, the
+  // members `resource` and `scope` come after the members of `payload` and before the members of `behind`.
   const payload = newObject()
   add(payload, 'attributes', content.attributes)
   add(payload, 'digests', content.digests)

@@ -106,8 +106,8 @@ export class KnownItems {
 
   /**
    * Caches the items of a written batch. If the batch has more than OTLP_GROUPS_AT_ONCE_MAX groups, only items of
-   * cached groups are added. Most traces of such a batch have ended, so they need no cache. If another trace gets more
-   * spans, its earlier spans are read from their chunks.
+   * cached groups are added. Most traces of such a batch have ended, so they need no cache. If a trace that is not
+   * cached gets more spans, its earlier spans are read from their chunks.
    */
   note(sender: Sender, written: Grouped, seq: number): void {
     const groups = this.#known.find(sender, written.keys())

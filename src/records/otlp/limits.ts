@@ -23,14 +23,14 @@ export const OTLP_METADATA_CHARS_MAX = 512
  */
 export const OTLP_BATCH_RECORDS_MAX = 1_000
 /**
- * Maximum number of spans and logs that a process caches. The next constant limits their groups. All other spans and
- * logs are read again from their chunks.
+ * Maximum number of spans and logs that a process caches. OTLP_KNOWN_GROUPS_MAX limits the number of their groups.
+ * Spans and logs that are not cached are read again from their chunks.
  */
 export const OTLP_KNOWN_ITEMS_MAX = 262_144
 export const OTLP_KNOWN_GROUPS_MAX = 65_536
 /**
- * Maximum number of spans and logs in the cache that belong to one ledger. The next constant limits their groups. So no
- * ledger can push the items of all other ledgers out of the cache.
+ * Maximum number of spans and logs in the cache that belong to one ledger. So no ledger can push the items of all other
+ * ledgers out of the cache. OTLP_KNOWN_GROUPS_OF_LEDGER_MAX limits the number of their groups.
  */
 export const OTLP_KNOWN_ITEMS_OF_LEDGER_MAX = 131_072
 export const OTLP_KNOWN_GROUPS_OF_LEDGER_MAX = 32_768
@@ -45,12 +45,12 @@ export const OTLP_KNOWN_ITEMS_OF_GROUP_MAX = 65_536
  */
 export const OTLP_GROUPS_AT_ONCE_MAX = 256
 /**
- * Maximum number of reads in one request. Each read covers CHUNKS_OF_KEYS_MAX positions. A request that needs more
- * reads is answered 503. When the client repeats the request, the reads continue at that point.
+ * Maximum number of reads in one request. Each read covers about CHUNKS_OF_KEYS_MAX rows of batch_keys. A request that
+ * needs more reads is answered 503. When the client repeats the request, the reads continue where they stopped.
  */
 export const OTLP_READS_MAX = 4
 /**
- * Maximum number of requests per ledger that wait for an earlier request with the same traces. The next constant limits
+ * Maximum number of requests per ledger that wait for an earlier request with the same traces. OTLP_WAIT_MS_MAX limits
  * the time that each request waits.
  */
 export const OTLP_WAITING_MAX = 64

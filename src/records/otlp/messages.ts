@@ -136,7 +136,7 @@ export const LOGS = request('resourceLogs', 'scopeLogs', 'logRecords', logRecord
 /** A decoded message. Members that were not sent are absent. */
 export type Read = { readonly [name: string]: unknown }
 
-/** `ignored`: names of skipped members that may contain spans or logs. */
+/** A decoded request. `ignored`: names of skipped members that may contain spans or logs. */
 export type ReadRequest = { readonly request: Read; readonly ignored: ReadonlySet<string> }
 
 /** Returns an object without a prototype, because an attribute may be named `__proto__`. */

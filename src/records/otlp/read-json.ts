@@ -21,7 +21,7 @@ export function readJson(text: string, message: Message): ReadRequest {
   return { request: reader.message(value, message, null), ignored: reader.ignored }
 }
 
-/** A number as text, because a double may not represent all of its digits. */
+/** A number as text, because a double cannot represent every number exactly. */
 class Digits {
   readonly text: string
 

@@ -73,8 +73,8 @@ export async function* exportLines(
   const withheld = shown === 'all' ? {} : { documents: shown }
   yield `${JSON.stringify({ export: 1, ledger, keys, ...withheld })}\n`
   const size = yield* entryLines(db, ledgerId, { from: 0, end, endMax: Number.MAX_SAFE_INTEGER }, shown)
-  // Entries beyond `end` may be signed with a key that is missing from the first line of the export. The error ends the
-  // export here, and the client requests a new export.
+  // Entries beyond `end` may be signed with a new key that is missing from the first line of the export. If there is a
+  // new key, the export ends with an error, and the client requests a new export.
   if (size > end && (await listEnvelopeKeys(db)).length > keys.length) {
     const detail = 'a document was erased and a key was rotated during the export: export again'
     throw new ApiError('unavailable', detail, { retryable: true, retryAfterMs: 1_000 })

@@ -55,8 +55,8 @@ type Erased = {
 
 /**
  * Erases the documents of a person's records, as many as one `subject-erased` entry can list. The caller continues at
- * `next`. A document is not erased, but reported, if it has a legal hold or if a peer's decision needs it. The database
- * decides each erasure separately.
+ * `next`. Two kinds of documents are reported instead of erased: documents under a legal hold, and evidence that was
+ * offered to another ledger and is still needed. The database decides each erasure separately.
  *
  * After a failed erasure no further erasure begins, and the `subject-erased` entry lists the documents that were erased
  * before. `next` is then the position before the first record with a document that is still undecided. Throws the error
@@ -183,8 +183,9 @@ function nameOf({ record: { recordId }, document }: ErasureCandidate) {
 }
 
 /**
- * Erases one document. Returns the seq of the erasure, or null if the document was erased before. If a legal hold or a
- * peer's decision prevents the erasure, returns the hold's case or a text about the decision.
+ * Erases one document. Returns the seq of the erasure, or null if the document was erased before. If a legal hold
+ * covers the document, returns the hold's case. If the document is offered evidence that is still needed, returns a
+ * text about this.
  */
 async function eraseOne(
   deps: EraseDeps,

@@ -31,9 +31,8 @@ export async function findFirstOutcome(
 }
 
 /**
- * Checks that the time at `path` has not passed. If it has not passed, returns null. If it has passed and the request
- * is a retry, returns the outcome of the first request, because the time may have passed after that. Otherwise throws
- * `invalid_request`.
+ * Returns null if the time at `path` has not passed. If it has passed and the request is a retry, returns the outcome
+ * of the first request, because the time may have passed between the two requests. Otherwise throws `invalid_request`.
  */
 export async function refusePast(
   deps: { readonly readPool: Db; readonly now: () => number },

@@ -77,7 +77,8 @@ async function verifyPayloads(deps: BatchDeps, caller: Caller, built: BuiltBatch
     const verified = verifyPayload(deps, caller, types.get(type)!, payload, { index })
     if (!verified) continue
     await verified
-    // This early check avoids useless work. It is repeated when the batch is signed.
+    // Throws if too much time has passed since the request was authenticated. The check is made again when the batch is
+    // signed. This early check avoids useless work.
     requireRecent(caller, deps.now())
   }
 }

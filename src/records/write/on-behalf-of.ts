@@ -35,7 +35,8 @@ export async function resolveOnBehalfOf(
 }
 
 /**
- * Resolves several agents. `members`: additional members of the problem document that is sent if this agent is refused.
+ * Resolves several agents, by the rules of resolveOnBehalfOf. `members`: if this agent is refused, the problem document
+ * gets these additional members.
  */
 export async function resolveAllOnBehalfOf(
   deps: AgentDeps,

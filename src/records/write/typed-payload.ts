@@ -83,8 +83,8 @@ export function verifyPayload(
 }
 
 /**
- * Validates a payload while a batch is built, by the same rules as verifyPayload. The time does not count for the
- * ledger's share, because built-in schemas need little time for each byte.
+ * Validates a payload while a batch is built, by the same rules as verifyPayload. The ledger's share of CPU time is not
+ * charged for this, because built-in schemas need little time for each byte.
  */
 export function verifyBuiltIn(
   type: RecordType,

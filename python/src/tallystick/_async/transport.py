@@ -106,8 +106,8 @@ class AsyncTransport:
         return await self._call(operation, call, media_type, read)
 
     async def done(self, operation: Operation, call: Call) -> None:
-        """Waits until an operation without an answer is done. Raises UnexpectedAnswerError for a
-        status other than 204.
+        """Waits until an operation whose answer has no body is done. Raises UnexpectedAnswerError for
+        a status other than 204.
         """
 
         async def read(response: httpx2.Response, asked: Asked, _: Callable[[], None]) -> None:

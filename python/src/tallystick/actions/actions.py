@@ -100,7 +100,7 @@ class Actions:
 
     @property
     def told_first(self) -> Told:
-        """Value of `told` to pass for an action whose deed can wait for the record: 'held' with
+        """The argument `told` for an action whose deed can wait for the action's record: 'held' with
         `fail_closed`, otherwise 'before'.
         """
         return 'held' if self.fail_closed else 'before'

@@ -227,8 +227,8 @@ class _Events:
         return self._following('agent-action/1', call, payload, is_before=is_before)
 
     def _following(self, kind: str, call: _Called, payload: dict[str, Any], *, is_before: bool = False) -> HookRecord:
-        """Returns a record whose parent is its action. If the event does not identify the action, the
-        record's parent is the action's parent.
+        """Returns a record about an action, such as its outcome. The action is the record's parent. If
+        the event does not identify the action, the action's parent is the record's parent.
         """
         options = {**self._options(call), 'parent_handle': call.handle or call.within}
         return HookRecord(kind, payload, _given(options), is_before=is_before)

@@ -402,11 +402,10 @@ class TallystickCallbackHandler(BaseCallbackHandler):
         return action
 
     def _is_recorded(self, recorded: Action, above: _Part, kind: Kind) -> bool:
-        """Whether a new call of a tool or model below `above` is the call `recorded`, which a
-        middleware already records.
+        """Whether a call that LangChain reports below `above` is already recorded by a middleware, as
+        the action `recorded`.
 
-        True for the first new call of the same kind, if the chain of the new call began before
-        `recorded`.
+        True for the first reported call of the same kind, if its chain began before `recorded`.
         """
         return recorded.call.kind == kind and recorded not in self._left_out and above.root.recorded is not recorded
 

@@ -37,11 +37,11 @@ class SpoolDirectory(Protocol):
 
 
 class BatchFile:
-    """A batch in a file. Each accepted record is written at once to the page cache, where it survives
-    the end of the process.
+    """A batch in a file. Each accepted record is immediately written to the page cache, where it
+    survives the end of the process.
 
-    The file and its name are on the disk before the first byte is sent. So a request that was sent
-    before a power cut is sent again unchanged after it.
+    The file and its name are on the disk before the first byte is sent. So if the power fails after
+    a request was sent, the next process sends the same request again.
     """
 
     def __init__(self, directory: SpoolDirectory, path: Path, bytes_used: int, records: int) -> None:

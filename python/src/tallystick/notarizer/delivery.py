@@ -121,10 +121,11 @@ class Delivery:
         return answer
 
     def _avoid(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: UnexpectedAnswerError) -> Effects:
-        """Returns the segments that are left to send after an intermediary refused the first segment.
+        """Returns the segments that must still be sent after an intermediary refused the first
+        segment.
 
-        The first segment is split into two halves. If it has only one record, that record is set
-        aside, and the other segments are left.
+        The first segment is replaced by two halves. If it has only one record, that record is set
+        aside, and only the other segments are returned.
         """
         if len(segment.items) == 1:
             why = set_aside(len(_body_of(segment)), error)

@@ -196,7 +196,7 @@ class SpoolLock:
                 else:
                     self._lost = True
             except (OSError, SpoolError):
-                pass  # if the time was not updated for too long, require_held reads the lock itself
+                pass  # if the lock file's time could not be updated for too long, require_held reads the lock
 
     def _text(self) -> bytes:
         holder = {'token': self._token, 'pid': self._pid, 'place': _place(), 'startedAtMs': _STARTED_AT_MS}
@@ -255,8 +255,9 @@ def is_gone(holder: Holder | None) -> bool:
 
 
 def _place() -> str:
-    """Returns the machine's boot and, on Linux, its pid namespace, because each container counts its
-    pids from 1.
+    """Returns a name for the place in which a pid is valid: the host name, the id of the current boot
+    and, on Linux, the pid namespace. The namespace is needed because each container counts its pids
+    from 1.
     """
     try:
         boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()

@@ -17,8 +17,8 @@ _PATH = re.compile(r'/records/(\d{1,4})(?:/|\Z)')
 
 
 def is_refusal(error: ApiError) -> bool:
-    """Whether the server will never accept this request. Any other error ends after a person has
-    corrected its cause.
+    """Whether the server will never accept this request. After any other error, the same request can
+    succeed when a person has corrected the cause.
     """
     return error.status in _OF_THE_BODY and error.code not in _OF_THE_SIGNER
 
@@ -41,10 +41,11 @@ def split_refused(segment: Segment, others: Sequence[Segment], error: ApiError, 
       refused together.
     """
     key, items = segment
-    # The server knows this key of 128 random bits from another request. Either the spool was
-    # changed or copied, or a larger request was written and its answer was replaced
-    # (foreign_refusals.py). It is unknown which of these records are in the ledger. With another
-    # key they might be recorded twice.
+    # The server knows this key of 128 random bits from another request. Either somebody changed or
+    # copied the spool, or the server has recorded a larger request, of which this segment was a
+    # part. The answer to that request was then lost, or a proxy replaced it (foreign_refusals.py).
+    # It is unknown which of these records are in the ledger. With another key they might be
+    # recorded twice.
     if error.code == 'idempotency_key_reused':
         same = [item for other in others if other.idempotency_key == key for item in other.items]
         return Split([*items, *same], [other for other in others if other.idempotency_key != key])

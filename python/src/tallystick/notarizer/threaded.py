@@ -110,7 +110,7 @@ class Notarizer:
 
     def hurry(self) -> None:
         """Makes all records due now, as `flush` does, but does not wait. A retry that waits for a
-        person to resolve an error is made at once.
+        person to resolve an error is made immediately.
         """
         with self._condition:
             self._core.begin_flush()
@@ -176,8 +176,8 @@ class Notarizer:
             thread.join()
 
     def _end(self, thread: Thread | None) -> None:
-        """Removes `thread`, which ends. If the notarizer is stopped and has no thread left, closes the
-        spool, so that another process can open it.
+        """Forgets `thread`, which is about to end. If the notarizer is stopped and has no other
+        thread, closes the spool, so that another process can open it.
         """
         with self._condition:
             if thread is not None:

@@ -97,8 +97,8 @@ class AgentSigner:
         return request
 
     def sign(self, client: object, operation: Operation, call: Call) -> Asking:
-        """Returns the call's body with its envelope, or None if such calls are not signed. Yields
-        calls whose answers it needs.
+        """Returns the call's body with its envelope, or None if calls of this operation are not
+        signed. Yields the calls whose answers it needs.
         """
         unsigned = yield from self._unsigned(client, operation, call)
         if unsigned is None:
@@ -110,7 +110,9 @@ class AgentSigner:
         return {**unsigned.body, 'envelope': to_base64(seal(self._key, protected, payload))}
 
     def forget(self, client: object) -> None:
-        """Forgets the stored ledger and agent of a client. Called when the server no longer uses them."""
+        """Forgets the stored ledger and agent of a client. Called when the server refuses a statement because these stored
+        because these stored values are out of date.
+        """
         self._identities.pop(client, None)
 
     def _unsigned(self, client: object, operation: Operation, call: Call) -> Any:

@@ -204,8 +204,8 @@ class Actors:
         named = [predicate['onBehalfOf']] if 'onBehalfOf' in predicate else []
         for name in (*named, *(entry.batch.agents if entry.batch is not None else ())):
             agent = self.agents.get(name)
-            # The actor itself needs no check here, because the actor's own signature is checked
-            # above.
+            # The actor itself is skipped, because the code before this loop checks the actor's
+            # signature.
             if agent is not None and agent.required and name != predicate['actor']:
                 raise Refused(
                     'agent_signature_missing', f'{name} must sign its own entries, so {predicate["actor"]} cannot act on its behalf'

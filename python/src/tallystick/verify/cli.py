@@ -278,8 +278,8 @@ def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
 
 
 def _verify_export(asked: _Asked) -> Result:
-    # Verifies an export. If the kind was not given and the file is not an export, the error says
-    # that the file is of no other kind either.
+    # Verifies an export. If the user gave no kind, the error for another file also says that the
+    # file is no bundle, proof or receipt.
     is_other = asked.kind is None and asked.file != '-'
     with _naming(asked.file, '. The file is no bundle, proof or receipt either' if is_other else ''):
         return _verify_lines(asked, open_lines(asked.file))

@@ -275,10 +275,10 @@ def verify_item(value: dict[str, Any], statement: Statement) -> dict[str, Any]:
 
 
 def join(checkpoint: Checkpoint, key: NoteKey, trust: OfflineTrust, joins: list[dict[str, Any]]) -> int | None:
-    """Returns the number of entries that the given checkpoints cover. Returns None if no checkpoint
-    was given.
+    """Returns the number of entries that the user's checkpoints cover. Returns None if the user gave
+    no checkpoint.
 
-    Raises Refused if a given checkpoint contradicts this checkpoint, or if no consistency proof
+    Raises Refused if a checkpoint of the user contradicts `checkpoint`, or if no consistency proof
     links them.
     """
     notes: list[Checkpoint] = []

@@ -97,8 +97,8 @@ def _signed(statement: Statement, item: dict[str, Any] | None) -> dict[str, Any]
     """Returns the members of the record that the entry signs, with their signed values."""
     predicate = statement.predicate
     if item is None and not KINDS[statement.kind].first:
-        # A later entry does not contain the record's actor. Its own `actor` is the agent that took
-        # the step.
+        # Entries after a record's first entry do not contain the record's actor. Their own `actor`
+        # is the agent that took the step.
         return {'id': predicate['record'], 'digest': statement.digest, 'ledger': predicate['ledger']}
     of = predicate if item is None else item
     return {

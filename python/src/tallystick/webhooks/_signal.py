@@ -217,7 +217,8 @@ def _refuse_other(name: str, told: object, signed: object) -> None:
 
 def _signal_of(found: _Found) -> VerifiedSignal:
     said, signal = found.predicate, found.predicate['signal']
-    # Each entry with a signal has these subjects in this order.
+    # Each entry with a signal has the record as its first subject, and the completion as its
+    # second.
     record, completion = (subject['name'] for subject in found.subjects[:2])
     return VerifiedSignal(
         ledger=said['ledger'],

@@ -59,8 +59,8 @@ function compileEnum(keyword: string, values: readonly JsonValue[]): Check {
 }
 
 /**
- * Returns the canonical text, and spends the steps for it afterwards. So a validation may exceed its limit by the steps
- * for one document.
+ * Returns the canonical text of a value. Then subtracts the cost of this work from the remaining steps of the
+ * validation. So a validation may exceed its limit by the cost of one document.
  */
 export function spendCanonical(value: JsonValue, meter: Meter): string {
   const text = equalityText(value)

@@ -35,7 +35,7 @@ export class EvaluatedMembers {
   }
 }
 
-/** Cost in steps of adding a member or an item to a set. */
+/** Cost of adding a member or an item to EvaluatedMembers, in steps (meter.ts). */
 export const STEPS_PER_NOTE = 12
 
 /** What the compiler of a keyword can use from the surrounding schema. */

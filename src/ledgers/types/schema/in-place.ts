@@ -14,7 +14,7 @@ export function refuseLoops(
   const height = (pointer: string, depth: number): number => {
     const known = heights.get(pointer)
     if (known !== undefined) return known
-    // A loop makes the depth exceed every limit.
+    // This check also finds loops, because in a loop the depth grows without end.
     if (depth > SCHEMA_IN_PLACE_DEPTH_MAX) throw tooDeep(pointer)
     let highest = 0
     for (const inner of inPlace.get(pointer)!) highest = Math.max(highest, 1 + height(inner, depth + 1))

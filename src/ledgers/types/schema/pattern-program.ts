@@ -1,6 +1,6 @@
 import { type Assertion, PatternError, type PatternNode } from './pattern-syntax.ts'
 
-/** Returns true if an atom matches a code point. */
+/** Returns true if a code point matches an atom. An atom is a part of a pattern that matches one code point. */
 type AtomTest = (codePoint: number) => boolean
 
 /**

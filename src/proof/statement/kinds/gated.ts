@@ -28,9 +28,9 @@ const STEP = { records: 'moves', receivedBy: 'entry-received', travelsWith: 'rec
 const BY_KEY = { scope: 'records:write', system: false, agentSigns: true } as const
 
 /**
- * Kinds of gated records, whose states are those of the machine `record`. Steps have no `follow`. Instead, `step`
- * checks the event and changes the record. State, version and last leaf change in the same way for all steps
- * (ledger/gated-record.ts). The transitions are in ../machines.ts.
+ * Kinds of entries about gated records. ../machines.ts has the states and transitions (machine `record`). A step has
+ * the function `step` instead of `follow`: `step` checks the event and changes the record. State, version and last leaf
+ * change in the same way for all steps (ledger/gated-record.ts).
  */
 export const GATED_KINDS = {
   'record-created': {
@@ -105,7 +105,7 @@ export const GATED_KINDS = {
   'verdict-rendered': {
     ...STEP,
     ...BY_KEY,
-    // `system` may make this entry too, because the worker judges if the gate is `auto`.
+    // `system` may make this entry too, because the worker makes the verdict of an `auto` gate.
     system: true,
     subjects: ['rec', 'cmp', 'reason?'],
     fields: extend(COMPLETION, {
@@ -156,7 +156,7 @@ export const GATED_KINDS = {
     events: ['revision.requested'],
     step: (record, _event, fields) => {
       verifyPrincipal(record, fields)
-      // If the gate is `auto`, the worker judges at once, so nobody has time to request a revision.
+      // If the gate is `auto`, the worker judges immediately, so nobody has time to request a revision.
       if (record.gate === 'auto' || record.revisions === record.maxRevisions) {
         throw new ProofError(
           'transition_refused',

@@ -4,8 +4,8 @@ import { ALWAYS, extend, RECORD_NOTARIZED } from '../predicates.ts'
 import type { KindRule } from './rule.ts'
 
 /**
- * Kinds of records that are terminal at once. `record-notarized` needs no `follow`, because LedgerVerifier reads the
- * records' ids from EntryStep (entry/entry-step.ts).
+ * Kinds of entries that make notarized records, which are terminal from the start. `record-notarized` has no function
+ * `follow`, because LedgerVerifier reads the records' ids from EntryStep (entry/entry-step.ts).
  */
 export const RECORD_KINDS = {
   'record-notarized': {

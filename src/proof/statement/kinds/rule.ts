@@ -73,8 +73,10 @@ export type KindRule = {
     | { readonly member: string }
     | { readonly named?: string; readonly members: readonly string[] }
   /**
-   * Keys that the entry introduces and whose kids are thumbprints. KEY_USES defines which key endorses a new key.
-   * `ends`: use of the key that the entry ends without a successor.
+   * Envelope keys, agents' keys and peers' keys that the entry introduces. Their kids are thumbprints. Note keys and
+   * issuers' keys are not listed. KEY_USES defines which key endorses a new key.
+   *
+   * `ends`: use (KEY_USES) of the key that the entry ends. No other key replaces the ended key.
    */
   readonly gives?: readonly GivenKey[]
   readonly ends?: KeyUseName
@@ -110,7 +112,7 @@ export type KindRule = {
 /** Columns of a kind whose entries only the server makes. */
 export const SYSTEM = { scope: null, system: true } as const
 
-/** Members of a verified entry that the functions of rows use. */
+/** Members of a verified entry that functions of the type Follow use. */
 export type FollowedEntry = {
   readonly seq: number
   readonly leaf: Uint8Array
@@ -130,7 +132,7 @@ export type FollowedStatement = {
 
 export type Follow = (ledger: LedgerState, statement: FollowedStatement, entry: FollowedEntry) => void
 
-/** Part of LedgerVerifier's state (ledger/) that the functions of rows use. */
+/** Part of LedgerVerifier's state (ledger/) that functions of the type Follow use. */
 export type LedgerState = {
   readonly whole: {
     /** Throws if `found` is not the state of the ledger before the entry. */
