@@ -107,8 +107,8 @@ class Transport:
         return self._call(operation, call, media_type, read)
 
     def done(self, operation: Operation, call: Call) -> None:
-        """Waits until an operation without an answer is done. Raises UnexpectedAnswerError for a
-        status other than 204.
+        """Waits until an operation whose answer has no body is done. Raises UnexpectedAnswerError for
+        a status other than 204.
         """
 
         def read(response: httpx2.Response, asked: Asked, _: Callable[[], None]) -> None:

@@ -45,7 +45,7 @@ class Events:
         **options: Unpack[CallOptions],
     ) -> EventPage:
         """`GET /v1/events`: returns one page. To get the next page, pass its `next_cursor` as
-        `cursor`: at once if `more` is true, otherwise later.
+        `cursor`: immediately if `more` is true, otherwise later.
 
         - `cursor`: the cursor of an earlier page or of a tailed event.
         - `from_`: where to start if there is no cursor; by default at the oldest event.
