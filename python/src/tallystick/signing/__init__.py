@@ -111,7 +111,7 @@ class AgentSigner:
 
     def forget(self, client: object) -> None:
         """Forgets the stored ledger and agent of a client. Called when the server refuses a statement because these stored
-        because these stored values are out of date.
+        values are out of date.
         """
         self._identities.pop(client, None)
 
