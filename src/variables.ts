@@ -39,7 +39,10 @@ const SERVER = [
   'TALLYSTICK_LOG_LEVEL',
 ] as const
 
-/** Names of variables that contain the path of a file. The file contains the value of the variable without `_FILE`. */
+/**
+ * Names of variables that contain the path of a file. The file contains the value of the variable that has the same
+ * name without `_FILE`.
+ */
 export const KEY_FILE_VARIABLES = [
   'TALLYSTICK_MASTER_KEY_FILE',
   'TALLYSTICK_MASTER_KEY_PREVIOUS_FILE',

@@ -5,7 +5,10 @@ import { test } from 'node:test'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** The rooms, lowest first. A file imports only from its own room and from lower rooms (docs/ARCHITECTURE.md). */
+/**
+ * Files and folders of the code, from the lowest layer to the highest. A file imports only from its own layer and from
+ * lower layers (docs/ARCHITECTURE.md).
+ */
 const ROOMS = [
   'src/errors.ts',
   'src/hangup.ts',
@@ -134,7 +137,7 @@ test('SQL is in src/db only, and the environment is read where processes begin',
  * child processes.
  */
 const PROCESSES = new Set([
-  // Hides the environment from a library that reads it.
+  // This file hides the environment from a library that reads it.
   'src/observe/tracing/span-sender.ts',
   'src/run/config.ts',
   'src/run/rds-token.ts',
@@ -159,7 +162,7 @@ function circlesIn(edges: readonly (readonly [from: string, to: string])[]): str
   return circles
 }
 
-/** A file outside of all rooms counts as the highest, so no room may import it. */
+/** A file that is in none of ROOMS counts as the highest layer, so no file in ROOMS may import it. */
 function roomOf(file: string): number {
   const room = ROOMS.findIndex((prefix) => file.startsWith(prefix))
   return room === -1 ? ROOMS.length : room

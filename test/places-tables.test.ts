@@ -15,7 +15,10 @@ const PLACES_MAX = 2
 /** Modules that verify, audit and restore a ledger. */
 const EVIDENCE_ROOMS = ['src/db/evidence', 'src/db/audit', 'src/verify', 'src/run/restore', 'src/db/ledgers']
 
-/** Maps a table to further files that may name it. A restore needs rows of these tables before it writes the rows. */
+/**
+ * Maps a table to further files that may name it. These files restore a ledger, and use the rows of the table before
+ * they write them.
+ */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   CLOSURES: ['src/run/restore/entry-of-line.ts'],
   ERASURES: ['src/run/restore/restore-ledger.ts'],

@@ -1,6 +1,6 @@
 /*
  * npm test [files and folders…]: starts one Postgres for the suite, then `node --test`. A named file has its own
- * process. In a named folder and in the whole suite, files that can share a process do (helpers/groups.ts).
+ * process. In a named folder and in the whole suite, files share a process if they can (helpers/groups.ts).
  *
  *   --changed[=BRANCH] only tests affected by files that differ from the branch (main), and tests that read the whole tree
  *
@@ -34,8 +34,8 @@ const ROOT = resolve(import.meta.dirname, '..')
 const TEST_DIR = join(ROOT, 'test')
 const COSTS_FILE = join(TEST_DIR, 'costs.json')
 /**
- * Small machines have two cores. Four files run at once, because a file waits half of its time for Postgres, a child
- * or a clock.
+ * Small machines have two cores. Four files run at the same time, because a file waits half of its time for Postgres, a
+ * child or a clock.
  */
 const CONCURRENCY = 4
 /** Folder of tests of whole deployments, clusters, tools and pages of documentation. */

@@ -8,8 +8,8 @@ import { repeatOf } from './sdk-sources.ts'
 import { definitionsOf, findSchema } from './sdk-types.ts'
 
 /*
- * Generates what the Python client must know about the server: tables in Python, and the schemas from which `npm run
- * python` makes models (python/tools/generate.py).
+ * This module generates what the Python client must know about the server: tables in Python, and the schemas from which
+ * `npm run python` makes models (python/tools/generate.py).
  */
 
 const MADE_BY = '# Made by `npm run docs` from /openapi.json; not to be edited.\n'
@@ -27,8 +27,8 @@ export function pythonSources(openApi: OpenApi): Record<string, string> {
 }
 
 /**
- * Renders the table of the signed members of records. Methods of the client take members with a text value as arguments
- * by this table alone. The signatures of methods name the other members one by one.
+ * Renders the Python table of the signed members of records. For members with a text value, the client's methods get
+ * their arguments from this table. All other members are listed in the signatures of the methods.
  */
 function memberTable(): string {
   const filters = new Set(FILTER_ENTRIES.map(([name]) => name))

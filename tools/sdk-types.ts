@@ -8,10 +8,7 @@ import {
   type Schema,
 } from './open-api.ts'
 
-/**
- * Maps the names of components to new names. The old names mean something else in TypeScript, or too little outside a
- * URL.
- */
+/** Maps the names of components to new names. In TypeScript the old names mean something else, or are too general. */
 const RENAMED: Readonly<Record<string, string>> = {
   Record: 'LedgerRecord',
   Key: 'ApiKey',

@@ -108,8 +108,9 @@ export function registerFollowers(
       step: () => sweepRetention(deps),
     },
     { name: 'erasures', everyMs: ERASURE_EVERY_MS, step: makeErasureRound(deps) },
-    // The follower of restored ledgers pauses only briefly after a failure. While a database is being restored it is
-    // unreachable, and servers write to it as soon as it is back.
+    // The follower of restored ledgers pauses only briefly after a failure. It fails while the database is being
+    // restored, because the database is unreachable. It must retry soon, because servers write to the database as soon
+    // as it is back.
     {
       name: 'restored-ledgers',
       everyMs: RESTORED_EVERY_MS,
@@ -261,8 +262,8 @@ export function registerQueues(
 }
 
 /**
- * Converts the result of a verification to a job's outcome. A refused completion is given up at once, because a retry
- * does not change the stored data.
+ * Converts the result of a verification to a job's outcome. A refused completion is given up immediately, because a
+ * retry does not change the stored data.
  */
 function outcomeOf(result: VerificationResult): JobOutcome {
   if (result.status === 'done') return { status: 'completed' }

@@ -42,7 +42,8 @@ type SlotWork<Q extends QueueName> = {
 }
 
 /**
- * Outcome of a job. A job with `failed` is retried by the queue's rules. A job with `deadletter` is given up at once.
+ * Outcome of a job. A job with `failed` is retried by the queue's rules. A job with `deadletter` is given up
+ * immediately.
  */
 export type JobOutcome =
   | { readonly status: 'completed' }
@@ -110,8 +111,8 @@ function sparingly(say: (error: Error) => void): (error: Error) => void {
 }
 
 /**
- * Starts work on the queues. Returns a function for each queue that wakes the queue's handlers. Handlers poll once a
- * second, and when they are woken, until `signal` aborts.
+ * Starts work on the queues until `signal` aborts. Handlers look for jobs once a second, and whenever they are woken.
+ * Returns a function for each queue that wakes the queue's handlers.
  */
 export async function workQueues(
   boss: PgBoss,

@@ -3,8 +3,8 @@ import { runsToEnd } from './run-to-end.ts'
 
 /**
  * Command `rds-token`: prints a token that RDS and Aurora accept as a password for 15 minutes. Used by
- * TALLYSTICK_DATABASE_PASSWORD_COMMAND. The AWS SDK finds the credentials: of a service account (IRSA, Pod Identity),
- * of the machine, or in the environment.
+ * TALLYSTICK_DATABASE_PASSWORD_COMMAND. The AWS SDK finds the credentials in the environment, or takes those of a
+ * service account (IRSA, Pod Identity) or of the machine.
  */
 export const main = runsToEnd(
   {

@@ -46,19 +46,22 @@ type Resealed = {
    * from the first entry again.
    */
   readonly cursors: number
-  /** Number of rows that neither key has sealed. These rows are not changed, and they stay unusable. */
+  /**
+   * Number of rows that neither the previous nor the current master key has sealed. These rows are not changed, and
+   * they stay unusable.
+   */
   readonly refused: number
 }
 
 /**
- * Seals under `current` everything that `previous` has sealed. Needs the owner's login. First come the secrets of
- * webhooks and archives, and the MACs of API keys, peers' keys and cursors, in many transactions. The deployment's own
- * keys come last. After that, all processes seal under `current`.
+ * Seals under the master key `current` everything that the master key `previous` has sealed. Needs the owner's login.
+ * First come the secrets of webhooks and archives, and the MACs of API keys, peers' keys and cursors, in many
+ * transactions. The deployment's own keys come last. After that, all processes seal under `current`.
  *
  * Rows that `current` has sealed are skipped. So a second run continues the first, and finds rows that were sealed
- * meanwhile. If neither key has sealed a key of the deployment, throws before any change. A single transaction would
- * take too long: 40,000 rows took 19 s. During this time, the revocation of an API key would wait for the key's row and
- * block the append.
+ * meanwhile. Throws before any change if one of the deployment's own keys is sealed by neither master key. A single
+ * transaction would take too long: 40,000 rows took 19 s. During this time, the revocation of an API key would wait for
+ * the key's row and block the append.
  */
 export async function resealSecrets(
   client: pg.ClientBase,
@@ -90,7 +93,8 @@ export async function resealSecrets(
       const ids = { previousId: masterKeyId(previous), currentId: masterKeyId(current) }
       await insertMasterKeyChange(client, { ...ids, ...done })
     } else {
-      // All processes use the new key now. Sessions that were authenticated with the previous key may end.
+      // Nothing was left to reseal, so all processes use the current master key by now. The database therefore forgets
+      // the previous key. Sessions that were authenticated with the previous key end, and their pools open new ones.
       await removeOtherMacKeys(client, keys.to.databaseKeys())
     }
     return done

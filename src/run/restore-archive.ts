@@ -126,7 +126,7 @@ async function withNewFile<T>(
 
 /**
  * Gives an existing API key a new secret. A new API key is not possible, because it would need an entry, and the ledger
- * is closed. The file is written before the commit.
+ * is closed. The secret is written to `file` before the commit.
  */
 async function issueKey(
   client: pg.ClientBase,

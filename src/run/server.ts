@@ -20,7 +20,7 @@ const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
  * Opens the database and starts to listen.
  *
  * `drain` continues to answer every request, but reports `not ready` and ends each connection with its next answer. It
- * returns after the time that load balancers need to notice. Idle connections are not closed at once, because that
+ * returns after the time that load balancers need to notice. Idle connections are not closed immediately, because that
  * would break requests that are already on their way.
  *
  * `close` accepts no new requests, answers the running ones, lets the appender commit, and closes the database. Slow
@@ -46,8 +46,8 @@ export async function startServer(
         await sleep(config.drainMs)
       },
       async close() {
-        // Node's function closes only connections that are idle when it is called. It is called repeatedly, because a
-        // connection that was busy would otherwise stay open after its answer.
+        // `closeIdleConnections` closes only connections that are idle when it is called. It is called repeatedly,
+        // because a connection that was busy would otherwise stay open after its answer.
         const beganAtMs = performance.now()
         const idle = setInterval(() => {
           app.server.closeIdleConnections()

@@ -88,8 +88,8 @@ async function notarizeAndVerify(
 const idOf = ({ id }: { readonly id: string }) => id
 
 /**
- * Returns the test's ledger. Creates the ledger if it is missing or frozen. A ledger that is closed as an older backup
- * is used, so that the failure is reported.
+ * Returns the test's ledger. Creates a ledger if there is none, or if it is frozen. Returns the ledger even if it is
+ * closed as restored, so that the test then fails and reports this.
  */
 async function ensureLedger(
   operator: TallystickOperator,

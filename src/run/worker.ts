@@ -222,8 +222,8 @@ async function openWorkDeps(base: WorkerBase, stopping: AbortSignal) {
   await storedCheckpoints.load(log)
   const restored = new RestoredLedgers({ pool, storedCheckpoints, log })
   watchRestoredLedgers(metrics, restored)
-  // The check must end before the worker publishes anything. A server that waits for the worker starts after the check
-  // too.
+  // Restored ledgers must be found before the worker publishes anything. A server that waits for the worker also starts
+  // after this check.
   await restored.checkAll()
   const faulty = new PausedLedgers()
   const countCheckpoint = watchCheckpoints(metrics, pool, faulty)
@@ -399,8 +399,8 @@ function openWitnesses(
   closers.push(async () => connector.close())
   const observe = makeWitnessObserver(metrics, config)
   const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: clock.now, observe, ...more }
-  // A sender measures its pauses with a monotonic clock, which cannot jump. The time in requests to peers is the
-  // database's.
+  // A sender measures its pauses with a monotonic clock, which cannot jump. But requests to peers contain the time of
+  // the database's clock.
   const openSender = (target: WitnessTarget) =>
     new WitnessSender({ ...deps, now: () => performance.now() }, target)
   const senders = config.witnesses.map((witness) => openSender(namedWitness(deps, witness)))

@@ -9,8 +9,8 @@ type Peering = { readonly ledgerId: Uuid; readonly peerId: Uuid }
  * Keys with which a ledger cosigns the checkpoints of its peers.
  *
  * Each peering has its own key, so that a witness stores one newest checkpoint for each key. A peer may send a
- * checkpoint with another peer's origin. Its own peering's key then cosigns the checkpoint, and this cosignature does
- * not count for the other peer.
+ * checkpoint with the origin of another peer. The key of the sender's peering then cosigns the checkpoint, and this
+ * cosignature does not count for the other peer.
  */
 export type PeerWitnessKeys = { of(peering: Peering): Signer }
 

@@ -30,8 +30,8 @@ export function verifyLedgerRow(row: AuditedLedger, summary: LedgerSummary, tree
 }
 
 /**
- * Text about entries beyond the head. It may call these entries signed, because their signatures were verified before
- * the head is compared.
+ * Part of a message about entries beyond the ledger's head. The message may say that these entries are signed, because
+ * their signatures were verified before the head is compared.
  */
 const HEAD_BEHIND =
   'those beyond the head are signed and continue the chain: they were written while a trigger was off, and are not forged. ' +

@@ -39,7 +39,7 @@ type ReconcileFailure = {
 type ReconcileReport = {
   readonly ok: boolean
   readonly counts: ReconcileCounts | null
-  /** Trust in the keys of the two ledgers: the lower trust of the two. */
+  /** Trust in the keys. If the two ledgers differ, it is the lower trust. */
   readonly keys: KeyTrust
   readonly failure: ReconcileFailure | null
   /** Reports of the verified ledgers, in the order of the sources. */

@@ -23,8 +23,8 @@ export type VerifyOptions = LedgerTrust & {
    */
   readonly receipts?: readonly Uint8Array[]
   /**
-   * Compromised keys that the user knows from other sources. The user must name them, because a source could omit them
-   * from its own list.
+   * Compromised keys that the user knows from other sources. The user must name them, because the export or database
+   * that is verified could omit the compromise.
    */
   readonly compromised?: CompromisedKeys
   /** Agents whose keys the user knows from other sources. */

@@ -172,7 +172,8 @@ test('a deep ledger does not delay a shallow one', async (t) => {
        select max(xmin::text::bigint) from tallystick.entries where ledger_id = $2 and seq >= $3)`,
     [ledger.id, shallow.id, FIRST_SIZE],
   )
-  // The number may be 1: two batches run at once, and the second batch may get the lower transaction number.
+  // One transaction may come before the shallow ledger's: two batches run at the same time, and the second batch may
+  // get the lower transaction number.
   assert.ok(Number(rows[0].before) <= 1, 'the shallow ledger was in the first batch')
 })
 

@@ -109,7 +109,8 @@ function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
       records += batch.items.length
     }
   }
-  // Each round is a slice of the event loop: requests begin, ready batches are sent, and finished batches are answered.
+  // Each round is one turn of the event loop: requests begin, ready batches are sent, and finished batches are
+  // answered.
   while (now < END_US) {
     const begun = arrivals.filter(({ at }) => at <= now).slice(0, PER_TURN_MAX)
     for (const one of begun) {

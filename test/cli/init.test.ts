@@ -64,7 +64,7 @@ test('init and doctor', async (t) => {
       assert.deepEqual(JSON.parse(readFileSync(known, 'utf8')), { ledgers: { [ledger.id]: said.firstKey } })
       const verified = await runCommand(['verify', '--server', app.url, '--json'])
       assert.equal(JSON.parse(verified.stdout).keys, 'pinned')
-      // From here on other commands need no options.
+      // After `init`, other commands need no options.
       assert.equal((await runCommand(['notarize', '--payload', '{}'])).code, 0)
       await publish()
     },

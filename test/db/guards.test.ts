@@ -155,7 +155,8 @@ test('what guards the tables is missed by each new connection, and migrate turns
   await openAs(database.apiUrl)
   await refuses('drop trigger entries_append_only on tallystick.entries', MISSING)
   await assert.rejects(migrateNow(database.ownerUrl), MISSING)
-  // The error says that migrations/schema.sql contains the missing `create trigger`.
+  // The message of the refusal says that the owner must run the missing `create trigger` of migrations/schema.sql. The
+  // test does this.
   const schema = readFileSync(new URL('../../migrations/schema.sql', import.meta.url), 'utf8')
   await withClient(database.ownerUrl, (owner) =>
     owner.query(/^CREATE TRIGGER entries_append_only .*$/m.exec(schema)![0]),

@@ -367,10 +367,10 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   ],
   'move a gated record where no transition and no entry leads': [
     ...[
-      "state = 'ACTIVE'", // The change has no step.
-      "state = 'ACTIVE', version = 2", // The change has no entry.
+      "state = 'ACTIVE'", // No step belongs to this change.
+      "state = 'ACTIVE', version = 2", // No entry belongs to this change.
       "state = 'ACTIVE', version = 2, last_seq = 8", // Entry 8 is a step of another record.
-      "state = 'ACTIVE', performer_id = $agent", // The change has no step, and `$agent` is not the performer.
+      "state = 'ACTIVE', performer_id = $agent", // No step belongs to this change, and `$agent` is not the performer.
       'version = 2',
       'last_seq = 6',
     ].map((change): [Refusal, string] => [
@@ -381,7 +381,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       "state = 'VERIFIED', version = 4, last_seq = 10", // The version goes backwards.
       "state = 'VERIFIED'",
       'version = 6',
-      CANCELLED, // The change has no entry.
+      CANCELLED, // No entry belongs to this change.
     ].map((change): [Refusal, string] => [
       refusedBy('gated_records_change'),
       `${UPDATE('gated_records', change)} and record_id = $gated`,

@@ -51,8 +51,8 @@ test('what searches goes by keys, whenever it was planned', async (t) => {
         await searchRecords(searches, id, { filters, order: 'desc', after, limit: 10 })
     }
   })
-  // The number is the sum of two queries for each filter, one query for filters that no batch record can match, and two
-  // queries that list days.
+  // The number is the sum of two queries for each filter that batch records can match, one query for each other filter,
+  // and two queries that list days.
   assert.equal(new Set(asked.map(({ text }) => text)).size, 23)
   await checkPlans(pool, asked)
 })
@@ -122,7 +122,10 @@ function elementOf(value: unknown): string {
 
 type Asked = { readonly text: string; readonly values: readonly unknown[] }
 
-/** Returns the queries that the functions send for a new ledger. */
+/**
+ * Calls the functions that read records, entries and erasures (`askAll`), for a new ledger. Returns the queries that
+ * they send.
+ */
 async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   const client = await pool.connect()
   const { id } = await createTestLedger(client)

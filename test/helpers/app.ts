@@ -43,7 +43,10 @@ export type TestApp = {
   notarize(body?: object, options?: SendOptions): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
   entries(query?: string, options?: SendOptions): Promise<any[]>
-  /** Creates another ledger. Calls the route's own function, because a test may need a key with fewer scopes. */
+  /**
+   * Creates another ledger by calling the function of the API's route itself, because a test may need a key with fewer
+   * scopes.
+   */
   newLedger(options?: { scopes?: readonly Scope[]; expiresAtMs?: number }): Promise<NewLedger>
   /**
    * Returns the row counts of all tables, and every chain head. If two results are equal, nothing was written between

@@ -99,8 +99,8 @@ function dropAfter(t: Test, client: pg.Client, name: string): () => Promise<void
 }
 
 /**
- * Drops databases of finished tests that have no open connection. An open connection may be about to close, so the
- * database is checked again at the end.
+ * Of the databases of finished tests, drops those without an open connection. An open connection may be about to close,
+ * so the database is checked again at the end.
  */
 async function dropEnded(client: pg.Client): Promise<void> {
   for (const { name, ended, drop } of databases) {

@@ -19,7 +19,7 @@ export type SaidErasure = {
   readonly author?: NewLedger
 }
 
-/** Seals an erasure as the route does, with the given row and statement. */
+/** Seals an erasure as the API's route does, with the given row and statement. */
 export function signErasure(app: TestApp, signer: Signer, { row, signed, author }: SaidErasure): EntryRow {
   const { ledger, agent, key } = author ?? app.ledger
   const { entry } = sealEntry(

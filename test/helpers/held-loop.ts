@@ -33,7 +33,7 @@ export async function heldWhile<T>(work: () => Promise<T>): Promise<Held<T>> {
   const timer = setInterval(look, LOOK_EVERY_MS)
   try {
     const result = await work()
-    // The pause ends the last slice, so that the last slice is measured too.
+    // The pause lets `look` run once more, so that the end of `work` is measured too.
     await new Promise((resolve) => setTimeout(resolve, 2 * LOOK_EVERY_MS))
     return { heldMs: Math.round(heldMs), elapsedMs: Math.round(elapsedMs), result }
   } finally {

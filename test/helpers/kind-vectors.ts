@@ -165,8 +165,8 @@ export function* statementVectors(): Generator<StatementVector> {
 }
 
 /*
- * Rules of docs/formats/statements.md. They are written by hand, because the vectors of this file test the table of
- * kinds.
+ * The following constants repeat rules of docs/formats/statements.md. They are written by hand, because the vectors of
+ * this file test the table of kinds.
  */
 
 const MOVES = (kind: string) =>

@@ -9,7 +9,7 @@ import { signEntry } from '../../src/signing/sign-entry.ts'
 import type { TestApp } from './app.ts'
 import { sha256 } from './open-envelope.ts'
 
-/** Adds an agent to the ledger with the same entry that the route would append. */
+/** Adds an agent to the ledger with the same entry that the API's route would append. */
 export async function addAgent(app: TestApp, name: string, ledger: NewLedger = app.ledger): Promise<string> {
   const { agent, entry } = makeAgent(app, name)
   await append(app, ledger, [entry])
@@ -67,7 +67,7 @@ function makeKey(app: TestApp, options: KeyOptions): { secret: string; entry: Ne
   const scopes = [...options.scopes].sort()
   const expiresAt = options.expiresAtMs === undefined ? null : new Date(options.expiresAtMs).toISOString()
   const secret = makeApiKey(parseId('led', ledger.ledger.id))
-  const digest = sha256(JSON.stringify({ agent, expiresAt, key, scopes })) // The members are in the order of JCS.
+  const digest = sha256(JSON.stringify({ agent, expiresAt, key, scopes })) // The members are sorted as in RFC 8785.
   const agentId = parseId('agt', agent)
   const secretHash = hashKey(secret)
   const expiresAtMs = options.expiresAtMs ?? null

@@ -39,8 +39,8 @@ export function receivedOf(line: TestLine) {
 type Receiving = { received?: object; predicate?: object; envelope?: string | undefined; by?: string }
 
 /**
- * Makes two ledgers that are peers. `of`: existing chains to use, which may be peers already or may have been. `apart`:
- * true if they do not become peers yet.
+ * Makes two ledgers that are peers. `of`: existing chains to use; they may be peers, or may have been peers before.
+ * `apart`: true if the two ledgers do not become peers yet.
  */
 export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; guest?: TestChain } } = {}) {
   const { home = makeChain(), guest = makeChain() } = options.of ?? {}

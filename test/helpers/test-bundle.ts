@@ -82,7 +82,7 @@ function headOf(chain: TestChain, of: object, completeness: string, size: number
     of,
     completeness,
     documents: 'all',
-    // The number of a bundle's keys is the number of rotations plus one.
+    // A bundle has the ledger's first key and one key for each rotation.
     keys: chain
       .keys()
       .slice(0, foundationOf(chain, size).length)

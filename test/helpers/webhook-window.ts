@@ -22,7 +22,8 @@ export class WindowSim {
   #window = this.#newWindow()
   #underWay: SimTask[] = []
   /**
-   * Completes the database call in progress, with the data from when the call began; null if no call is in progress.
+   * Completes the database call in progress with the data that existed when the call began; null if no call is in
+   * progress.
    */
   #busy: (() => void) | null = null
   #now = 0

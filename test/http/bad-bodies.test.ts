@@ -12,7 +12,7 @@ const vectors = JSON.parse(readFileSync(new URL('../vectors/vectors.json', impor
   acceptedJson: string[]
 }
 
-/** Codes of the refusals of invalid JSON texts in the vectors. */
+/** Codes with which the server refuses the invalid JSON texts of the test vectors. */
 const REFUSED_CODES = ['lossy_json', 'bad_json'] as const
 const isSyntax = (text: string) => {
   try {

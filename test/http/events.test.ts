@@ -77,7 +77,7 @@ test('GET /v1/events', async (t) => {
       assert.equal(new Set(ids).size, ids.length)
       const again = await allEvents(app, { limit: 3 })
       assert.deepEqual(again, events)
-      // The first ten digits of an id, after its prefix, contain its time of 48 bits.
+      // The ids sort by time, because the first ten digits of an id, after its prefix, contain its time of 48 bits.
       const inOrder = (by: (event: (typeof events)[0]) => string) => events.map(by).sort()
       assert.deepEqual(
         inOrder(({ id }) => id.slice(4, 14)),

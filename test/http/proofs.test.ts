@@ -23,8 +23,8 @@ const { sha256 } = nativeProviders
 const publishedApp = shareApp()
 
 /**
- * Sets up a ledger, and a function `prove` that fetches and verifies a proof. It trusts the ledger's keys from
- * elsewhere.
+ * Sets up a ledger, and a function `prove` that fetches and verifies a proof. The function trusts keys that were read
+ * before the proof, not keys that the proof names.
  */
 async function setUp(t: Test) {
   const app = await publishedApp()
@@ -228,8 +228,8 @@ test('a stored tree that was changed makes no proof, and is logged', async (t) =
   const { app, publish, prove } = await setUp(t)
   await notarizeUpTo(app, 300)
   await publish()
-  // The proof at the last URL consists of hashes that agree with each other, but contradict a signed root. To notice
-  // this, the server computes both roots.
+  // The last URL's proof has hashes that agree with each other, but contradict a signed root. To notice this, the
+  // server computes the roots of both sizes.
   const urls = [
     '/v1/entries/7/proof',
     '/v1/entries/299/proof',

@@ -172,7 +172,7 @@ describe('reads from a replica', () => {
       const { response, where } = await read(app, url, { key: other })
       return { has: response.body.includes('a name'), where }
     }
-    // Before the erasure the replica still has the document.
+    // Before the erasure, all these addresses show the document, which they read from the replica.
     for (const url of [`/v1/records/${id}`, '/v1/records', '/v1/entries'])
       assert.deepEqual(await shown(url), { has: true, where: 'replica' }, url)
     expectStatus(
@@ -451,7 +451,7 @@ describe('reads from a replica', () => {
       return (await read(strict, '/v1/records')).where === 'replica'
     })
     const { id } = await strict.notarize()
-    await strict.send('GET', '/v1/records') // Makes the server check the primary.
+    await strict.send('GET', '/v1/records') // Because of this read, the server asks the primary for its WAL position.
     await new Promise((resolve) => setTimeout(resolve, 250))
     const { where, response } = await read(strict, '/v1/records')
     assert.equal(where, 'fallback')
@@ -520,7 +520,7 @@ describe('reads from a replica', () => {
         const { rows } = await readPool.query<{ is: boolean }>('select pg_is_in_recovery() as is')
         return rows[0]!.is
       }
-      // On a busy machine some reads get no connection in time and fall back.
+      // On a busy machine some reads get no connection in time and use the primary instead.
       const isElsewhere = () => reader.deps.reads.fallbacks.busy
       const answers: Promise<boolean>[] = []
       for (const pool of pools) {

@@ -434,8 +434,8 @@ test('a schema that takes too many steps costs its own ledger the request, and n
 
 test('a validation that takes long is done in a thread, with the answer that the event loop would give', async () => {
   const app = await sharedApp()
-  // To validate one item, five nested subschemas of four steps each are evaluated. A list of such items is too costly
-  // for the event loop, but within the limit for a document.
+  // The validation of one item evaluates five nested schemas, each of which takes four steps. A list of such items is
+  // too costly for the event loop, but within the limit for a document.
   const deep = Array.from({ length: 4 }).reduce<object>((inner) => ({ allOf: [inner] }), { maximum: 9 })
   await register(app, { ...ORDER, payloadSchema: { properties: { list: { items: deep } } } })
   const inThread: string[] = []

@@ -7,8 +7,8 @@ const ROOT = join(import.meta.dirname, '../..')
 const PAGE = 'docs/operate/capacity.md'
 
 /**
- * Counts and queues that need no mechanism of src/load: their key is not an owner, or another rule shares them. Maps
- * the file to a page or a reason.
+ * Maps each file that counts or queues without a mechanism of src/load to the reason, or to the page that explains it.
+ * In these files, the keys of the counts or queues are not owners, or the file has its own rule for sharing.
  */
 const OTHERS: Readonly<Record<string, string>> = {
   'src/ledgers/types/work-shares.ts': 'a share of time (docs/operate/capacity.md)',

@@ -69,7 +69,8 @@ test('refuses lines that are no messages, by their id where they show one, and g
     Buffer.from([0x22, 0xff, 0x22, 0x0a]),
     '\r\n',
     notarize(6, `{"a":"${'a'.repeat(MCP_LINE_BYTES_MAX)}"}`),
-    // The TypeScript SDK writes the id as the last member.
+    // Even if the line is too long, the server must find the id, which is the last member here, as the TypeScript SDK
+    // writes it.
     `{"method":"ping","params":{"id":9,"a":"${'a'.repeat(3 * MCP_LINE_BYTES_MAX)}"},"jsonrpc":"2.0","id":"last"}\n`,
     `{"jsonrpc":"2.0","id":10,"result":"${'a'.repeat(MCP_LINE_BYTES_MAX)}"}\n`,
     '{"jsonrpc":"2.0","id":11,"method":"initialize","params":{"protocolVersion":null}}\n',

@@ -14,7 +14,10 @@ import {
   textOf,
 } from '../helpers/kind-vectors.ts'
 
-/* Tests every cell of the table of kinds. python/tests/test_kinds.py reads the same file for the Python verifier. */
+/*
+ * Tests every cell of the table of kinds (src/proof/statement/kinds). python/tests/test_kinds.py reads the same file
+ * for the Python verifier.
+ */
 
 const vectors: KindVectors = JSON.parse(
   readFileSync(new URL('../vectors/kinds.json', import.meta.url), 'utf8'),

@@ -21,7 +21,10 @@ type Vectors = {
   readonly genesis: string
   readonly entries: readonly VectorEntry[]
   readonly checkpoint: { readonly noteKeySeed: string; readonly verifierKey: string; readonly note: string }
-  /** Signed export lines that replace the line of the ledger's batch. */
+  /**
+   * Signed export lines that must be refused with `code`. A test puts each of them in place of the line of the ledger's
+   * batch.
+   */
   readonly refusedBatches: readonly {
     readonly about: string
     readonly code: ProofErrorCode

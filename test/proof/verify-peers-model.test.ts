@@ -8,9 +8,9 @@ import { makeGated } from '../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../helpers/verify-chain.ts'
 
 /*
- * A model of two ledgers with random actions. The home creates, shares, moves, erases and rotates. The guest receives
- * entries at any later time, and offers steps based on the entries that it knows. Every step that is valid on its own
- * side must verify on both sides, in any order.
+ * A model of two ledgers with random actions. The home creates and shares records, takes steps, erases documents and
+ * rotates keys. The guest receives entries at any later time, and offers steps based on the entries that it knows.
+ * Every step that is valid on its own side must verify on both sides, in any order.
  */
 
 type Shared = {

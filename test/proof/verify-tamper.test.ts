@@ -86,7 +86,10 @@ test('any byte replaced, removed or inserted is found, unless the line still say
   )
 })
 
-/** Asserts that the changed line is found. A line that is not a text or not JSON is refused by the parser. */
+/**
+ * Asserts that the change of a line is noticed. If the changed line is not UTF-8 or not JSON, the parser must refuse
+ * it.
+ */
 function assertChangeFound(index: number, text: () => string): void {
   let line: string
   try {

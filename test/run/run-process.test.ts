@@ -127,7 +127,7 @@ async function running(child: ChildProcess): Promise<void> {
 const LINES = 20_000
 const srcOf = (path: string) => new URL(`../../src/${path}`, import.meta.url)
 
-/** A service that logs 20 MB at once. When it is closed, it logs one more line. */
+/** A service that logs 20 MB when it starts. When it is closed, it writes more lines. */
 const TALKING = `
   import { runProcess } from '${srcOf('run/run-process.ts')}'
   import { openLog } from '${srcOf('observe/log.ts')}'

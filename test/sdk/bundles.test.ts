@@ -86,7 +86,7 @@ test('rotations are found between entries that agents signed, whose proofs name 
     }
     const to = chain.lines.length - 1
     const lines = await read(bundlesOf({}, entries, { listSigningKeys }).range(to, to))
-    // Rotations behind the last entry that the server signed are not needed.
+    // Rotations after the last entry that the server signed are not needed.
     const last = chain.lines.findLastIndex(({ signer }) => signer === undefined)
     const always = pattern.endsWith('A') ? [0, registration.seq, to] : [0, to]
     const isNeeded = ({ kind, seq }: TestLine) => kind === 'server-key-rotated' && seq < last

@@ -126,7 +126,8 @@ test('over restarts of the server a tail misses nothing, from the moment when it
   let server = first
   for (let restarts = 0; restarts < 3; restarts++) {
     await server.close()
-    // While the server is unavailable, `tail` reports no error. In the first round this happens before the first event.
+    // While the server is unavailable, `tail` reports no error. In the first round the tail has not received any event
+    // yet.
     await append()
     await sleep(restarts * 300)
     server = await startServer(testConfig(app.database.apiUrl, { TALLYSTICK_PORT: port }))

@@ -6,7 +6,10 @@ import { linesOf } from '../../sdk/http/streams.ts'
 import { openExport } from '../../sdk/verify/export-source.ts'
 
 const PIECES = 50_000
-/** Maximum number of bytes per chunk. Storing each chunk as it arrives would take more than 200. */
+/**
+ * Maximum number of bytes of memory for each one-byte chunk. If each chunk were stored separately, it would take more
+ * than 200 bytes.
+ */
 const BYTES_A_PIECE_MAX = 100
 
 setFlagsFromString('--expose-gc')

@@ -1,4 +1,7 @@
-/* Process with a spool, for tests that need two processes. Usage: spool-child.ts DIRECTORY hold | full */
+/*
+ * Process with a spool, for tests that need two processes. Usage: spool-child.ts DIRECTORY hold | full. With `hold` it
+ * holds the spool until it is killed. With `full` it writes records until the disk is full.
+ */
 import { openSpool } from '../../sdk/node/spool.ts'
 import { begin, item } from './spool-set-up.ts'
 

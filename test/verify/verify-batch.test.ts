@@ -205,7 +205,7 @@ const record =
     await writeRecords(app, app.chunks[2]!, [{ ...first!, ...changes(first!) }, second!], app.erasedAt)
   }
 
-/** Changes a document. Does not write keys, because the changed document may have none. */
+/** Changes a document. Does not write the rows of batch_keys, because the changed record may have no keys. */
 const document =
   (changes: Partial<ChunkDocument>): Change =>
   async (app) => {

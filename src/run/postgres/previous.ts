@@ -24,8 +24,8 @@ export function readPidFile(cluster: string): PidFile | null {
  * Stops a server whose starting process is dead. Throws if the starting process is alive, or if the server was started
  * by other means.
  *
- * If two processes pass this check at once, Postgres' own lock lets only one server start. The other start fails with
- * Postgres' message.
+ * If two processes pass this check at the same time, Postgres' own lock lets only one server start. The other start
+ * fails with Postgres' message.
  */
 export async function stopOrphan(cluster: string, log: (line: string) => void): Promise<void> {
   const found = readPidFile(cluster)

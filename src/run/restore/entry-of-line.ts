@@ -79,8 +79,8 @@ export function entryOfLine(text: string, definitions: Definitions): RestoredEnt
 }
 
 /**
- * Returns the state after a step. Returns null if the entry is not a step. The kind is checked first, because in an
- * `export-made` entry the member `to` is a seq.
+ * Returns the state after a step, which is the member `to`. Returns null if the entry is not a step. The kind is
+ * checked first, because an `export-made` entry also has a member `to`, which is a seq.
  */
 function stateOf({ kind, predicate }: ParsedStatement): string | null {
   return ENTRY_KINDS[kind].movesRecord ? (predicate['to'] as string) : null

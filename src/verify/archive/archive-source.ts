@@ -33,8 +33,8 @@ export async function openArchiveSource({ location, ledger, keyFile, s3 }: Archi
 }
 
 /**
- * Opens an archive to read content that is no longer in the database. Documents can be read only of the key file's
- * ledger. Throws SourceError.
+ * Opens an archive to read content that is no longer in the database. Only documents of the ledger of the key file can
+ * be read. Throws SourceError.
  */
 export async function openContentOfFile(
   location: string,

@@ -184,7 +184,7 @@ export class ArchivedContent implements ArchiveContent {
     return running
   }
 
-  /** Waits for the object. Throws an error `#msMax` after the fetch has started. */
+  /** Waits for the object. Throws an error if the object has not arrived `#msMax` ms after the start of its fetch. */
   async #within<T extends CachedObject>(name: string, { begun, object }: RunningFetch<T>): Promise<T> {
     await Promise.race([begun, object])
     return new Promise((resolve, reject) => {

@@ -17,7 +17,10 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 type Recorded = { readonly name: string; readonly argumentsDigest?: { readonly sha256: string } }
 
-/** Opens a proxy with its own outbox. The test's ledger records every call at once. */
+/**
+ * Opens a proxy with its own outbox. If a call waits for its record (`held`), the test immediately answers that the
+ * ledger has the record.
+ */
 function openProxy(t: TestContext, held = true) {
   const { directory } = temporaryFiles(t)
   const open = new OpenCalls(directory)

@@ -321,7 +321,7 @@ test('when several outcomes apply to an item, the first of the list is answered'
   const record = makeCreation(ledger, { deadlineMs: Date.now() - MINUTE_MS })
   await append(record, makeEntry(ledger, { idempotency: makeIdempotency('k', 'request') }))
   const known = makeIdempotency('k', 'request')
-  // At first the item has every fault at once. The faults are then corrected one by one, to test which outcome takes
+  // At first the item has all faults together. The faults are then corrected one by one, to test which outcome takes
   // precedence.
   const wrong = {
     idempotency: known,

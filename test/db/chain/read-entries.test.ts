@@ -106,7 +106,7 @@ test('records of batches come chunk by chunk, and no query brings more of them t
   }
   assert.ok(Math.max(...pages) > STREAM_BYTES_PER_QUERY / 2)
   assert.ok(Math.max(...pages) <= STREAM_BYTES_PER_QUERY)
-  // A reader may read on without the content of a batch.
+  // A reader may skip the content of a batch and continue with the next entry.
   const seqs: number[] = []
   for await (const { entry } of readEntries(pool, ledger.id, 0, end)) seqs.push(entry.seq)
   assert.deepEqual(seqs, [...Array(end).keys()])

@@ -31,7 +31,7 @@ import {
 
 const SECOND_MS = 1_000
 
-/** Generates null, except for one of `many` values. */
+/** Generates a value of `arbitrary` in one of `many` cases, otherwise null. */
 const oneIn = <T>(many: number, arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: many - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 

@@ -68,7 +68,10 @@ type Properties = Pick<
   RecordRow,
   'type' | 'onBehalfOf' | 'occurredAtMs' | 'traceparent' | 'parentId' | 'references'
 >
-/** A record with its members when it was appended. `gated`: its current state; null if the record is not gated. */
+/**
+ * A record, with the members that it had when it was appended. `gated`: its current state; null if the record is not
+ * gated.
+ */
 type Known = Properties & {
   readonly recordId: Uuid
   readonly actorId: Uuid

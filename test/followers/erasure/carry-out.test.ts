@@ -243,7 +243,7 @@ async function erase(app: TestApp, id: string, ledger: NewLedger = app.ledger) {
   return expectStatus(202, answer).json().erasure as { entry: { seq: number } }
 }
 
-/** Signs an erasure as the route does. `said`: values that replace those of the route. */
+/** Signs an erasure as the API's route does. `said`: values that replace those of the route. */
 function entryOf(
   app: TestApp,
   signer: Signer,

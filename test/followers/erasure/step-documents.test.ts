@@ -124,7 +124,7 @@ async function makeDigested(app: GatedApp): Promise<{ readonly id: string; reado
   return { id: personal.id, documents }
 }
 
-/** Returns the erasure that the route would make: its row and its statement. */
+/** Returns the erasure that the API's route would make: its row and its statement. */
 function genuine(id: string, { document, seq, completion, subject, digest }: Digested): SaidErasure {
   const subjectId = completion === null ? parseId('rec', id) : parseId('cmp', completion)
   return { row: { document, subjectId, documentSeq: seq }, signed: { subject, digest, seq } }

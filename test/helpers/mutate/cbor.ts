@@ -232,7 +232,7 @@ export function strange(random: Random): Item {
   return copyItem(made)
 }
 
-/** Returns a COSE label of either header, or a value that cannot be a label. */
+/** Returns a label of a COSE header, protected or unprotected, or a value that cannot be a label. */
 export function label(random: Random): Item {
   if (random() < 0.5) return strange(random)
   return int(
@@ -343,8 +343,8 @@ function changeMap(item: Item, random: Random): string {
   if (kind < 0.4 || items.length < 2) {
     const [key, value] = [label(random), random() < 0.5 ? strange(random) : array(bytes(new Uint8Array(3)))]
     items.push(key, value)
-    // Adds the same label twice. Labels that differ as bytes may be equal in JavaScript or Python, and the other way
-    // round.
+    // Adds the same label twice. Labels with different bytes may be equal in JavaScript or Python, for example 1 and
+    // 1.0. Labels with the same bytes may be unequal, for example NaN.
     if (random() < 0.2) items.push(copyItem(key), strange(random))
     return 'adds a label'
   }

@@ -92,8 +92,8 @@ test('a request that hides in the value of another one’s header is no request'
 test('a request that hides in the body of another one is no request', async (t) => {
   const { socket, answers, seen } = await listen(t)
   await ask(socket, answers, request('r'))
-  // The second write looks like two heads. The first of them is the body of the request that the first write began.
-  // Only the second is a request.
+  // Returns a text that looks like the head of a request. The test sends it twice: first as the body of the request
+  // `/outer`, then as a real request.
   const head = (space: string) =>
     `POST /hidden HTTP/1.1\r\nHost:${space}localhost\r\nContent-Length:${space}60\r\n\r\n`
   assert.deepEqual([head('').length, request('bod').length], [60, 60])

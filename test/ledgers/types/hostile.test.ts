@@ -16,7 +16,10 @@ import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../src/proof/request-l
 const SLICE_MS_MAX = 20
 const SLICES = 8
 
-/** Returns the mean of several slices, because CPU time is counted in ticks of some milliseconds. */
+/**
+ * Returns the mean CPU time in ms of a call of `work`. Several calls are measured together, because CPU time is counted
+ * in ticks of some milliseconds.
+ */
 function meanSliceMs(work: () => unknown): number {
   work()
   const begun = process.threadCpuUsage()

@@ -94,7 +94,7 @@ function attacks(core: JsonValue): Record<string, Attack> {
   }
 }
 
-/** Returns the mean CPU time of a slice. Other load does not count. */
+/** Returns the mean CPU time in ms of a call of `work`. Other load does not count. */
 function meanTurnMs(work: () => unknown): number {
   work()
   const begun = process.threadCpuUsage()

@@ -40,7 +40,8 @@ test('a ledger that has used its share waits, and others do not', async () => {
     'at once',
   )
   assert.equal(await late, 'late')
-  // Work of this ledger alone fills half of SCHEMA_WORK_AHEAD_MS_MAX. The rest is time that it waited.
+  // The first work has used twice SCHEMA_WORK_AHEAD_MS_MAX of the ledger's share. So the next work had to wait until
+  // SCHEMA_WORK_AHEAD_MS_MAX had passed.
   assert.ok(performance.now() - begun > 0.9 * SCHEMA_WORK_AHEAD_MS_MAX, 'it did not wait')
 })
 
@@ -66,8 +67,8 @@ test('what waits is done in order, one heavy piece a turn, and at the ledger’s
     order,
     Array.from({ length: 20 }, (_, i) => i),
   )
-  // After the first piece, each piece takes 10 ms of work and waits for three times as long. So the event loop stays
-  // free most of the time.
+  // Each piece takes 10 ms of work, which is SCHEMA_WORK_SHARE of the time until the next piece begins. So the event
+  // loop stays free most of the time.
   assert.ok(performance.now() - begun > 10 * 18 * (1 / SCHEMA_WORK_SHARE) * 0.9)
   assert.ok(longestTurnMs < 150, `${longestTurnMs} ms without a turn for others`)
 })

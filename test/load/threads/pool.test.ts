@@ -152,7 +152,7 @@ test('what waits is bounded, by number and by bytes, and of one owner to a part'
   assert.equal(await codeOf(run('other', 1)), 'full')
   assert.equal(await codeOf(run('third', share / 4 + 1)), 'full')
 
-  // Two slots are taken by the two large inputs. One owner gets half of the others.
+  // The two large inputs take two slots. One owner may use half of the remaining slots.
   const ofOne = (THREAD_WORK_WAITING_MAX - 2) / 2
   for (let i = 0; i < ofOne; i++) taken.push(run('many') as never)
   assert.equal(await codeOf(run('many')), 'full')

@@ -31,8 +31,8 @@ import { digestOf, sha256 } from '../../helpers/open-envelope.ts'
 import { addPeer, type TestPeer } from '../../helpers/test-peers.ts'
 
 /*
- * Tests how the home processes a step that a remote performer has offered, after the offer's signatures were verified.
- * So no test needs signatures: peerings are only rows, and received envelopes are random bytes.
+ * Tests what the home does with a step that a remote performer has offered. The offer's signatures are verified
+ * earlier. So these tests need no signatures: peerings are only rows, and received envelopes are random bytes.
  */
 
 const SALT = 'XaGvK-1McJRNX-agVfElbQ'

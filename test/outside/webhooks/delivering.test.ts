@@ -159,7 +159,7 @@ test('what endpoints are delivered', async (t) => {
       await endpoint.ask('POST', '/pause')
       const record = await stage.notarize()
       const after = await stage.notarize()
-      // Tampers as a database owner, who cannot make the signature.
+      // Changes the envelope as the owner of the database can. The owner cannot sign the changed envelope.
       const forged = 'set_byte(envelope, length(envelope) - 1, get_byte(envelope, length(envelope) - 1) # 1)'
       await stage.sql(
         `begin; set local session_replication_role = replica;

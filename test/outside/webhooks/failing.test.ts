@@ -224,7 +224,8 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
       })
       await stage.notarize(genericBody({ after: true }))
       await each(async ({ heard, endpoint }) => {
-        // The failed delivery counts too, even with `from: 'now'`: the worker repeats it after the resume.
+        // The endpoint also gets the delivery that failed before, even with `from: 'now'`, because the worker repeats
+        // that delivery after the resume.
         const heardAll = before.get(endpoint)! + heard
         await hurry(endpoint, 2, () => endpoint.received().length >= heardAll)
         await endpoint.rests()

@@ -369,7 +369,7 @@ describe('entries that an agent signed itself', () => {
     const mixed = verify(rangeOf(chain, { from: 0, to: batch.seq }))
     assert.deepEqual([mixed.entries, mixed.agentSigned], [chain.lines.length, 3])
     for (const line of [early, late, batch]) assert.deepEqual(verify(recordOf(line, keys)).agentSigned, 1)
-    // `keys` also contains the later revocation of the key, which is behind the range.
+    // `keys` also contains the later revocation of the key, which comes after the range.
     verify(rangeOf(chain, { from: early.seq, to: early.seq }, { beside: keys }))
   })
 

@@ -243,7 +243,7 @@ describe('finds', () => {
     const at = second.receive(home, second.add(guest, { counterpart: second.add(home).leaf }))
     guest.forget()
     // The guest's export lacks a peer-added entry that the home has received. This is no fault as long as the missing
-    // entry may follow behind the end of the export.
+    // entry may come after the end of the export.
     reconciled(first)
     guest.notarize()
     differs(first, 'peering_missing', at)

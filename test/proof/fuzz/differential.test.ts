@@ -56,7 +56,8 @@ async function judged(made: Case): Promise<Verdict> {
 
 test('a case is the same for the same seed and number, whatever was made before', () => {
   for (const kind of KINDS) {
-    // The parts of kinds with ES256 signatures are not compared, because these signatures differ each time.
+    // For kinds with ES256 signatures, the member `parts` of a case is not compared, because these signatures differ
+    // each time.
     const cases = Array.from({ length: 10 }, (_, index) => () => makeCase(SEED, index, [kind]))
     const first = cases.map((make) => make())
     const again = cases.toReversed().map((make) => make())

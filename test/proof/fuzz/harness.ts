@@ -66,8 +66,8 @@ type Report = {
 const INPUT_MS_MAX = 500
 
 /**
- * Runs a target. The same seed always gives the same inputs. A failure is an AssertionError whose message contains the
- * input.
+ * Fuzzes the decoder with this name. The same seed always gives the same inputs. A failure is an AssertionError whose
+ * message contains the input.
  */
 export function fuzz(name: string, { seed, runs }: { readonly seed: number; readonly runs: number }): Report {
   const target = TARGETS[name] as Target<string | Uint8Array>
@@ -87,8 +87,8 @@ export function fuzz(name: string, { seed, runs }: { readonly seed: number; read
 }
 
 /**
- * Runs a target with one input. Returns the code of the refusal, or null if the input was accepted. Throws
- * AssertionError if the target's assertions fail.
+ * Decodes one input and checks the result. `name` is the decoder's name. Returns the code of the refusal, or null if
+ * the input was accepted. Throws AssertionError if a check fails.
  */
 export function give(
   name: string,

@@ -66,7 +66,7 @@ test('a ledger whose tail is old is refused, or passes with what is wrong with i
   assertRefused('checkpoint_missing_tail', () => verifyChain(chain), /the newest checkpoint covers 0 entries/)
   assert.equal(verifyChain(chain, { lateTail: 'noticed' }).ownReachesEnd, false)
   assert.equal(verifyChain(chain, { own: [chain.checkpoint()] }).ownReachesEnd, true)
-  // The checkpoint of three entries ends before a gap of more than a minute.
+  // The checkpoint covers three entries. The next entry is more than a minute later.
   assert.equal(verifyChain(chain, { own: [chain.checkpoint(3)] }).ownReachesEnd, false)
   assert.equal(verifyChain(chain, { storedCheckpoints: [chain.checkpoint(3)] }).ownReachesEnd, false)
 })

@@ -53,7 +53,7 @@ type Proof = {
   }
 }
 
-/** Entries of the ledger in the vectors. The note key is made by this file. */
+/** Proofs of the entries in the vectors' ledger. The tests use their own note key. */
 const file = new URL('../../vectors/proofs.json', import.meta.url)
 const { proofs }: { proofs: readonly Proof[] } = JSON.parse(readFileSync(file, 'utf8'))
 const bySeq = new Map(proofs.map(({ entry }) => [entry.seq, fromBase64(entry.envelope)]))
@@ -354,7 +354,8 @@ describe('what is no receipt', () => {
       refuses('receipt_syntax', () => detachReceipt(bytes))
     for (const bytes of [statement(receipts, null), statement(receipts, payload, signature.subarray(1))])
       refuses('cose_structure', () => detachReceipt(bytes))
-    // A statement file has at most 40,960 bytes. A receipt fits into it, but a longer envelope does not.
+    // A file with a receipt may have 40,960 bytes, so this file is short enough. But the envelope in it is longer than
+    // an envelope may be.
     refuses('envelope_too_large', () =>
       detachReceipt(statement(receipts, new Uint8Array(ENVELOPE_BYTES_MAX))),
     )

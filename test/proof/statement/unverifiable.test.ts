@@ -110,8 +110,8 @@ test('what is about to be signed is refused where parseStatement refuses it, and
       const refused = codeOf(() =>
         refuseUnverifiable(new TextDecoder().decode(bytes), kind, subjects, predicate),
       )
-      // Digests are written into the JSON without escapes. So an invalid digest may also make the JSON invalid, and
-      // then the two codes differ.
+      // Digests are written into the JSON without escapes. So an invalid digest may also make the JSON invalid. Then
+      // parseStatement and refuseUnverifiable report different codes.
       if (path.at(-1) === 'sha256' && parsed !== null) assert.notEqual(refused, null)
       else assert.equal(refused, parsed)
     }),

@@ -19,7 +19,7 @@ import { makeEntropy } from '../../../src/signing/entropy.ts'
 
 const entropy = makeEntropy()
 const newSender = () => ({ ledgerId: entropy.uuidv7(1), agentId: entropy.uuidv7(1) })
-/** Makes known items that never read the database. */
+/** Makes a KnownItems without a database, because these tests never make it read one. */
 const newItems = () => new KnownItems(null as unknown as pg.Pool)
 
 test('requests about the same trace take turns, others do not wait, and a failure lets the next one in', async () => {

@@ -1,4 +1,7 @@
-/* Fake worker for tests of the parent process. It returns the settings that it received in place of metrics. */
+/*
+ * Fake worker for tests of the parent process. When the parent requests metrics, the worker returns the settings that
+ * it received.
+ */
 
 let settings: unknown = null
 

@@ -26,7 +26,10 @@ test('one that nobody ever reaps, as in a container without an init, is disowned
   assert.equal(pidIn(cluster), process.pid)
 })
 
-/** Makes a zombie: the finished child of a shell that was replaced by a program which does not reap. */
+/**
+ * Makes a zombie. A shell starts a child, and is then replaced by a program that never waits for the child. When the
+ * child ends, it stays as a zombie.
+ */
 async function makeZombie(t: TestContext): Promise<{ zombie: number; reap: () => void }> {
   const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -21,8 +21,8 @@ import { sharedApp } from '../../helpers/shared-app.ts'
 const CONNECTIONS = 40
 const REQUESTS = 12
 /**
- * Limits with few slots and no bursts. With few slots, refusals begin at once if requests without a valid key count for
- * a ledger. Bursts are off, because the machine's speed decides how much of a burst is used.
+ * Limits with few slots and no bursts. With few slots, refusals begin immediately if requests without a valid key count
+ * for a ledger. Bursts are off, because the machine's speed decides how much of a burst is used.
  */
 const FEW = {
   underWayMax: 4,

@@ -12,8 +12,8 @@ import { makeChain } from '../../helpers/test-chain.ts'
 
 const MIB = 1024 * 1024
 /**
- * Maximum number of bytes that the server sends. Pipes and sockets buffer more than the command has read. On a busy
- * machine they buffer at most this much.
+ * Maximum number of bytes that the server sends. It is larger than the limit of the command (2 MiB), because pipes and
+ * sockets buffer bytes that the command has not read. On a busy machine they buffer the most.
  */
 const SENT_BYTES_MAX = 16 * MIB
 

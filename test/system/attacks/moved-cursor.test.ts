@@ -110,8 +110,8 @@ async function setUp(t: Test) {
   const worker = openDeps(t, app)
   const boss = await openBoss(t, worker.pool)
   const deps = { ...worker, boss, wakeVerification() {}, typeWaitMsMax: 30_000 }
-  // Runs the first round before any completion waits. A worker verifies completions that already wait at its start by
-  // jobs.
+  // Runs the first round before any completion waits. If completions already wait when a worker starts, the worker
+  // makes jobs that verify them.
   await makeVerificationRound(deps)()
   await followAll(audit)
   return {

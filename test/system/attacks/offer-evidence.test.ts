@@ -5,8 +5,9 @@ import { lookAtVictims, Mallory, offering, toSent } from '../federation/mallory.
 
 /*
  * Requests of peers wait in one queue, because their entries are appended one after another. Before the fix, the server
- * also checked an offer's evidence against the type's schema while the offer's request was first in the queue. Checks
- * with a tenant's costly schema get only a tenth of the time. So the tenant's offers delayed all other peers.
+ * also checked an offer's evidence against the type's schema while the offer's request was first in the queue. If a
+ * tenant has a costly schema, the checks with it get only a tenth of a CPU core. So the tenant's offers delayed all
+ * other peers.
  */
 
 const OFFERS = 6

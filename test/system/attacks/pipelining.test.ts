@@ -9,7 +9,9 @@ import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../hel
 import { openSocket, requestText } from '../../helpers/raw-http.ts'
 import { lockHeads, until } from '../../helpers/wait.ts'
 
-/* Part of finding H3: Node starts pipelined requests at once, and buffers their answers. */
+/*
+ * Part of finding H3: if a client pipelines requests, Node starts all of them immediately, and buffers their answers.
+ */
 
 test('what is pipelined begins when the answer before it was taken, in order', async (t) => {
   const { app, socket } = await setUp(t)

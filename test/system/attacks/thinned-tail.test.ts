@@ -154,8 +154,9 @@ test('a kept checkpoint speaks for the tail where the export has none; --strict 
 })
 
 test('a worker that is late is told of, and is no fault; its next checkpoint ends it', async (t) => {
-  // The second entry is a minute later than the first. The database accepts times that differ by at most 30 s from its
-  // own. So the clock's offset gives 57 s of the minute, and the test waits for 3 s.
+  // The second entry must be a minute later than the first. The database accepts times that differ by at most 30 s from
+  // its own. So the server's clock is 27 s slow for the first entry and 30 s fast for the second. The test waits for
+  // the remaining 3 s.
   const offset = { ms: -27_000 }
   const app = await buildTestApp(t, { now: () => Date.now() + offset.ms })
   const audit = await auditOf(t, app)

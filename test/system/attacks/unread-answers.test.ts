@@ -22,8 +22,8 @@ const ANSWER_MS_MAX = 2_000
  */
 const GROWTH_MIB_MAX = 448
 /**
- * Maximum p99 in ms. Making a page takes a slice of about 20 ms, and other requests wait for one or two slices. The
- * limit is much higher, because other test files use the cores too.
+ * Maximum p99 in ms. To make one page of the list, the server blocks its thread for about 20 ms. Another request waits
+ * until one or two pages are made. The limit is much higher, because other test files use the cores too.
  */
 const P99_MS_MAX = 4_000
 

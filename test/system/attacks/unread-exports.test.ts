@@ -13,8 +13,8 @@ import { until } from '../../helpers/wait.ts'
 
 /*
  * Finding M5: each reader that exported full batches without reading the answer occupied 58 to 72 MiB. The memory was
- * occupied for 120 s, or for longer if the reader read a byte now and then. An export line can be so long because the
- * export writes all digits of the numbers in a batch of 4 MiB.
+ * occupied for 120 s, or for longer if the reader read a byte now and then. An export line can be much longer than its
+ * batch of 4 MiB, because the export writes all digits of numbers.
  */
 const READERS = 8
 /**

@@ -5,7 +5,7 @@ import { freePort } from '../../helpers/free-port.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
 
-/* Starts the example's HAProxy for tests and benchmarks. This module imports no test runner. */
+/* This module starts the example's HAProxy for tests and benchmarks. It imports no test runner. */
 
 const CONFIGURATION = join(import.meta.dirname, '../../../examples/haproxy/haproxy.cfg')
 const BINARY = '/usr/sbin/haproxy'

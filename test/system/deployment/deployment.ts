@@ -69,7 +69,7 @@ export type Ledger = { readonly ledger: string; readonly bearer: string }
 /**
  * What is killed:
  *
- * - `server`: all processes at once, as when the container is killed.
+ * - `server`: all processes of Postgres together, as when the container is killed.
  * - `postmaster`: only the parent. Its children notice by themselves.
  * - `backend`: the appending backend. Postgres then recovers by itself.
  */
@@ -88,8 +88,8 @@ export class Deployment {
   #address: string | null = null
   #publicUrl: string | null = null
   /**
-   * Master keys of processes that start from now on. The first key seals. While the master key is being replaced, the
-   * second key is the previous master key.
+   * Master keys of processes that start from now on. New secrets are sealed with the first key. While the master key is
+   * being replaced, the second key is the previous master key.
    */
   masterKeys: readonly Uint8Array[]
 
@@ -301,7 +301,7 @@ export class Deployment {
     return ledgers
   }
 
-  /** Stops all servers and workers at once. Separate processes are killed without notice. */
+  /** Stops all servers and workers. Separate processes are killed without notice. */
   async stopParts(): Promise<void> {
     const signal = this.#options.here ? 'SIGTERM' : 'SIGKILL'
     // Workers are stopped first, because their last requests may go to servers of this deployment.
@@ -354,7 +354,7 @@ export class Deployment {
     return ACCEPTABLE.filter((name) => this.#options.settings?.[name] === 'off')
   }
 
-  /** Path of the log that all processes in this slot write, one after another. */
+  /** Path of a log. All processes with the same name and number write to it, one after another. */
   #logPath(name: PartName, i: number): string {
     return join(this.#options.dir, `${name}-${i}.log`)
   }

@@ -102,7 +102,8 @@ function openShell(t: TestContext, { dataDir, url, key }: { dataDir: string; url
   const keep = `{ export -p; printf 'cd %q\\n' "$PWD"; } > ${state}`
   return {
     async paste(block: string | undefined): Promise<string> {
-      // The reader inserts a key. Port and folders differ in this test, so they are replaced too.
+      // A reader of the page replaces the placeholder of the key. So the test replaces it too. It also replaces the
+      // port and the folders, because they differ in this test.
       const text = block!
         .replaceAll('http://localhost:3000', url)
         .replaceAll('tly_…', `${key} TALLYSTICK_URL=${url}`)

@@ -24,12 +24,18 @@ export type FederationPlan = {
   /** Number of clients for each pair of organisations. In a pair, one organisation performs records of the other. */
   readonly clients: number
   readonly kills: number
-  /** Number of kills before which one organisation rotates a key. The organisations take turns. */
+  /**
+   * Number of key rotations. One organisation rotates a key before each of the first kills. The organisations take
+   * turns.
+   */
   readonly rotations: number
   readonly loadMs: { readonly min: number; readonly max: number }
   /** Share of the requests between servers that have a fault, and the longest duration of a fault. */
   readonly faults: { readonly share: number; readonly msMax: number }
-  /** True if senders that failed often retry immediately at the end. */
+  /**
+   * True if all senders are made to retry immediately at the end. Otherwise a sender that has failed often waits for
+   * long.
+   */
   readonly hurry: boolean
 }
 

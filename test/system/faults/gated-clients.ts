@@ -21,7 +21,7 @@ type State = {
   readonly persistMs: number
   readonly ends: Record<string, number>
   requests: number
-  /** Number of records that have left a state for which their client had waited. */
+  /** Number of times that a record left a state while a client waited for this. */
   moved: number
   movedAtMs: number
   stopping: boolean

@@ -73,10 +73,7 @@ const LOG_ID = 'gen_ai.response.id'
 const ANSWER_MS_MAX = 30_000
 const PAUSE_MS = 20
 
-/**
- * Sends runs of an agent one after another. Each request also repeats the spans of the request before, like the groups
- * of a collector.
- */
+/** Sends runs of an agent one after another. Each request also repeats the spans of the request before. */
 class Exporter {
   readonly spans = new Set<string>()
   readonly logs = new Set<string>()

@@ -17,7 +17,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /**
- * A folder on a tmpfs. A write to an image in this folder is complete at once. So the image has exactly the content
+ * A folder on a tmpfs. A write to an image in this folder is complete immediately. So the image has exactly the content
  * that a disk would have.
  */
 const PARENT = '/dev/shm'

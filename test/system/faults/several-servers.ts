@@ -15,8 +15,8 @@ type SeveralServersOutcome = {
 }
 
 /**
- * Runs two API processes that write to the same ledgers at once. A transaction of one process may lock ledgers that the
- * other process needs.
+ * Runs two API processes that write to the same ledgers at the same time. A transaction of one process may lock ledgers
+ * that the other process needs.
  */
 export async function loadTwoServers(
   dir: string,

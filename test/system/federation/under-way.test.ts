@@ -9,8 +9,9 @@ import { type Heard, type Lie, leafOf, type Mallory, meetMallory, type SentLine 
 import { verifyOwnExport } from './unchanged.ts'
 
 /*
- * Two requests to a peer are in progress at once (src/outside/federation/peer-sender.ts). The sender must handle their
- * answers in order. It must send an entry without an outcome again, whatever the answers say about later entries.
+ * Two requests to a peer are in progress at the same time (src/outside/federation/peer-sender.ts). The sender must
+ * handle their answers in order. It must send an entry without an outcome again, whatever the answers say about later
+ * entries.
  */
 
 /** 41 entries of this size fill a request. So the records need two full requests and a partial one. */

@@ -137,8 +137,8 @@ function* cellsOfAll(): Generator<Cell> {
     for (const [column, change, value] of changesOf(rule)) {
       const { [column]: _, ...others } = rule
       const row = (value === undefined ? others : { ...rule, [column]: value }) as KindRule
-      // A change without effect is skipped. Another column implies the same value, such as the actor of an offered
-      // step.
+      // A change is skipped if it has no effect, because another column implies the same value. An example is the actor
+      // of an offered step.
       if (isDeepStrictEqual(rowOf(kind, row), ENTRY_KINDS[kind as EntryKind])) continue
       yield { kind: kind as EntryKind, column, change, row }
     }

@@ -7,7 +7,7 @@
  *
  * - --only: only mutations whose file or promise contains the text.
  * - --from: starts with mutation N of the list, for a run that was interrupted.
- * - --whole: runs all of `npm test` at once.
+ * - --whole: runs all of `npm test` for each mutation, without running the nearest tests first.
  *
  * The tests must pass without a mutation, because every failure counts as noticed.
  */

@@ -19,7 +19,7 @@ export type AlertCase = {
   readonly ripens?: number
   /**
    * Minutes for which the condition may last without an alert. The default is a third of the alert's `for`. With 0 the
-   * alert may fire at once.
+   * alert may fire immediately.
    */
   readonly brief?: number
   readonly labels?: Readonly<Record<string, string>>

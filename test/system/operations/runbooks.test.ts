@@ -56,7 +56,8 @@ test('what the operator is given to paste into psql shows who writes most, who h
 })
 
 /**
- * Asserts that the query causes a new archive of each ledger, except a ledger with content that is only in its archive.
+ * Asserts that the query makes the worker archive each ledger again. Only a ledger with content that is nowhere but in
+ * its archive keeps that archive.
  */
 async function assertArchivedAnew(app: TestApp, query: string): Promise<void> {
   await app.sql('insert into tallystick.archives (ledger_id) select ledger_id from tallystick.chain_heads')

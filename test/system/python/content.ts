@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { attributesOf, contentOf, referencesOf, short } from '../../../sdk/actions/content.ts'
 
 /*
- * Prints the record members that the SDK makes of the values on standard input. The Python package compares them with
- * the members that it makes itself.
+ * This program prints the record members that the SDK makes of the values on standard input. The Python package
+ * compares them with the members that it makes itself.
  */
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''

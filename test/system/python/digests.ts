@@ -3,8 +3,8 @@ import { contentOf } from '../../../sdk/actions/content.ts'
 import { untag } from '../../helpers/untag.ts'
 
 /*
- * Prints digests of the tagged values on standard input. The Python package compares them with the digests that it
- * makes itself.
+ * This program prints digests of the tagged values on standard input. The Python package compares them with the digests
+ * that it makes itself.
  */
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''

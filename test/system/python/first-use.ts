@@ -26,7 +26,8 @@ export async function useFirst(dir: string): Promise<void> {
     assert.equal(start, 'npm start\n')
     assert.deepEqual(others, [])
     const script = join(folder, 'first.py')
-    // The reader inserts a key. Port and folders differ in this test, so they are replaced too.
+    // A reader of the page replaces the placeholder of the key. So the test replaces it too. It also replaces the port
+    // and the folders, because they differ in this test.
     const text = `${install}cd ${folder}\n${use}`
       .replaceAll('http://localhost:3000', started.url)
       .replaceAll('tly_…', key)

@@ -3,8 +3,8 @@ import { readMessage } from '../../../cli/calls/message.ts'
 import { recordOf } from '../../../cli/hook/events.ts'
 
 /*
- * Prints the records that `tallystick hook` makes of the events on standard input. The Python package compares them
- * with the records that it makes itself.
+ * This program prints the records that `tallystick hook` makes of the events on standard input. The Python package
+ * compares them with the records that it makes itself.
  */
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 let text = ''

@@ -32,7 +32,7 @@ export async function tryWheels(
     const venv = join(dir, version)
     await must(python, ['-m', 'venv', venv])
     const inside = join(venv, 'bin', 'python')
-    // The wheel is first installed without extras, because the client needs no extras.
+    // The package is first installed without extras, because the client needs no extras.
     await must(inside, ['-m', 'pip', 'install', '--quiet', version === VERSIONS[0] ? sdist! : wheel!])
     await must(inside, [join(dir, 'outside', 'program.py')], env)
     await must(inside, ['-m', 'pip', 'install', '--quiet', `${wheel}[verify]`])

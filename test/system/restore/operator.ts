@@ -7,8 +7,8 @@ import { runCommand } from '../../helpers/run-script.ts'
 import { type Ledger, OPERATOR_KEY } from '../deployment/deployment.ts'
 
 /*
- * Actions of an operator, an agent and an auditor before and after a restore. They use the command line and the API, as
- * in reality.
+ * This module has the actions of an operator, an agent and an auditor before and after a restore. They use the command
+ * line and the API, as in reality.
  */
 
 const KEPT_MS_MAX = 20_000

@@ -171,8 +171,8 @@ test('an acknowledgement that is put there once more is none, though it is signe
     await worker.restored.step()
     assertProblem(await post(app), 503, 'ledger_closed')
   }
-  // The ledger is restored twice more. The first restore leads to the same state as the acknowledged restore, but loses
-  // another checkpoint. The second restore leads to another state, but loses the acknowledged checkpoint.
+  // The acknowledgement must not count for two further restores. The first one restores the same state, but another
+  // checkpoint is lost. The second one restores another state, but the same checkpoint is lost.
   await restoreTo(app, 3)
   await keepUnknown(worker, app.ledger, 11)
   await putOnceMore()

@@ -28,10 +28,10 @@ export type ChaosScene = {
 type Fault = (scene: ChaosScene) => Promise<unknown>
 
 /**
- * Number of clients of a burst. A process handles 256 requests at once and accepts a burst of 2,048 more. There are
- * more clients than both together, so some requests are refused even if this machine sends slowly. During the burst the
- * ledgers stay locked, so that no request ends: without the lock, one run of three refused no request. Postgres must
- * keep answering: otherwise it counts as unavailable, and every request is refused for that reason.
+ * Number of clients of a burst. A process handles 256 requests at the same time and accepts a burst of 2,048 more.
+ * There are more clients than both together, so some requests are refused even if this machine sends slowly. During the
+ * burst the ledgers stay locked, so that no request ends: without the lock, one run of three refused no request.
+ * Postgres must keep answering: otherwise it counts as unavailable, and every request is refused for that reason.
  */
 const BURST_CLIENTS = 2_600
 const BURST_MS = 4_000
@@ -184,7 +184,7 @@ async function killOnSlowDisk(scene: ChaosScene): Promise<void> {
   await slow
 }
 
-/** Sends more requests at once than an API process accepts, to ledgers whose heads are locked. */
+/** Sends more requests at the same time than an API process accepts, to ledgers whose heads are locked. */
 async function burst({ dir, home, ledgers, burstAttempts }: ChaosScene): Promise<void> {
   const clients = await withPatientClient(home.superuserUrl, async (client) => {
     await client.query('begin')

@@ -54,8 +54,8 @@ const CALM_SHARE = 1 / 2
 const WARM_UP_SHARE = 1 / 4
 
 /**
- * Runs all workloads at once, on two API processes, two workers and one Postgres, with a second deployment as their
- * peer. Meanwhile all kinds of faults occur. Prints its findings. Returns the faults that the plan did not cause.
+ * Runs all workloads at the same time, on two API processes, two workers and one Postgres, with a second deployment as
+ * their peer. Meanwhile all kinds of faults occur. Prints its findings. Returns the faults that the plan did not cause.
  */
 export async function runChaos(plan: ChaosPlan): Promise<readonly string[]> {
   console.log(`chaos: ${plan.durationMs / 1_000} s, seed ${plan.seed}`)

@@ -174,7 +174,7 @@ async function runWebhookWorkerKills(): Promise<void> {
     fail('no kill hit a request under way: the test has shown nothing')
 }
 
-/** Every fifth kill hits the server. */
+/** Every fifth kill hits the server, and the others hit the agent. */
 async function runAgentKills(): Promise<void> {
   const victims = Array.from({ length: AGENT_KILLS * 1.25 }, (_, i) => (i % 5 === 4 ? 'api' : 'agent'))
   const outcome = await killAgent(temporaryDir(), { victims, workMs: { min: 200, max: 1_500 } })
@@ -184,7 +184,7 @@ async function runAgentKills(): Promise<void> {
   if (filesLeft.every((files) => files === 0)) fail('no kill left a batch behind: the test has shown nothing')
 }
 
-/** Every fourth kill hits Postgres. */
+/** Every fourth kill hits Postgres, and the others hit the server. */
 async function runOtlpKills(): Promise<void> {
   const victims = Array.from({ length: OTLP_KILLS }, (_, i) => (i % 4 === 3 ? 'postgres' : 'api'))
   const outcome = await killOtlp(temporaryDir(), { exporters: 16, victims, workMs: { min: 200, max: 2_000 } })

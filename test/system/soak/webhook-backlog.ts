@@ -38,8 +38,8 @@ export type BacklogOutcome = {
 const SLOW_ANSWER_MS = 200
 const REAL_RECORDS = 500
 /**
- * Number of real copies in the backlog. It is larger than the number of deliveries that the slow endpoint can get in a
- * run.
+ * Maximum number of entries in the backlog that are signed, as copies of real entries. It is larger than the number of
+ * deliveries that the slow endpoint can get in a run, so the unsigned entries behind them are never read.
  */
 const COPIES_MAX = 200_000
 const ROWS_PER_INSERT = 500_000
@@ -112,7 +112,7 @@ async function fillBacklog(deployment: Deployment, { ledger }: Ledger, entries: 
        from tallystick.entries e where h.ledger_id = $1 and e.ledger_id = $1 and e.seq = $2::bigint - 1`,
       [ledgerId, from + entries],
     )
-    // The follower that verifies entries continues behind the backlog.
+    // The follower that verifies entries starts after the backlog, and so does not read it.
     await putFollowerAtEnd(client, ledgerId)
     await client.query('set session_replication_role = origin')
     await client.query('vacuum analyze tallystick.entries')

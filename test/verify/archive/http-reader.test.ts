@@ -33,7 +33,7 @@ for (const [name, begin] of hangs)
     const ending = new AbortController()
     const read = reader.get('checkpoint', BYTES_MAX, ending.signal)
     await asked.promise
-    // The abort has an error message of its own, so that a timeout of the reader cannot pass for it.
+    // The abort has an error message of its own, so that the test can tell it from a timeout of the reader.
     ending.abort(new Error('nobody waits for it'))
     await assert.rejects(read, { name: 'ArchiveStoreError', message: 'checkpoint: nobody waits for it' })
     await closed.promise

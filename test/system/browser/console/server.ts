@@ -18,7 +18,7 @@ export type Served = {
 }
 
 export async function serve(): Promise<Served> {
-  // Streams are closed at once, because browsers leave them open.
+  // Streams are closed immediately, because browsers leave them open.
   const deployment = await startHere({}, { closeStreamsMs: 0, publicly: async (url) => url })
   const { url, operatorKey, superuserUrl } = deployment
   const clientOf = (apiKey: string) => new Tallystick({ baseUrl: url, apiKey })

@@ -1,8 +1,8 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 /*
- * Converts a screenshot to an image with a palette, which needs a third of the bytes. Pages have few colours. Only the
- * edges of letters have many shades, and losing most of these shades is invisible.
+ * This module converts a screenshot to an image with a palette, which needs a third of the bytes. Pages have few
+ * colours. Only the edges of letters have many shades, and losing most of these shades is invisible.
  */
 
 const SIGNATURE_BYTES = 8

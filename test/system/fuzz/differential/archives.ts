@@ -26,8 +26,8 @@ import type { Rendered } from './model.ts'
 import { hostileNote, verifierKey } from './notes.ts'
 
 /*
- * Makes archives of two seals (docs/formats/archive.md), each with one changed object. The digests in the seals are
- * adjusted to the change. An attacker can do this without a key, because nothing in a seal is signed.
+ * This module makes archives of two seals (docs/formats/archive.md), each with one changed object. The digests in the
+ * seals are adjusted to the change. An attacker can do this without a key, because nothing in a seal is signed.
  */
 
 const hexOf = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex')

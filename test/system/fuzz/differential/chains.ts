@@ -8,7 +8,7 @@ import { type Base, makeBases } from './ledgers.ts'
 import { changeModel, copyEntry, type Model, modelOf, type Rendered, render } from './model.ts'
 import { honestNote, verifierKey, WITNESS_KEYS } from './notes.ts'
 
-/* Returns ledgers for the makers of cases. The ledgers are honest or changed. */
+/* This module returns ledgers, honest or changed, for the modules that make cases. */
 
 export const anyBase = (random: Random): Base => pick(random, makeBases().all)
 

@@ -17,9 +17,9 @@ import {
 import { makeGated } from '../../../helpers/test-gated.ts'
 
 /*
- * Makes small honest ledgers with their own keys. Together the ledgers have every kind of entry. Cases change the
- * entries and sign them again. The ledgers are the same in each process, because keys are made from numbers and ids are
- * counted.
+ * This module makes small honest ledgers with their own keys. Together the ledgers have every kind of entry. Cases
+ * change the entries and sign them again. The ledgers are the same in each process, because keys are made from numbers
+ * and ids are counted.
  */
 
 export function seededSigner(seed: number): TestSigner {

@@ -36,8 +36,8 @@ import { digestOf, digestWith, sha256 } from '../../../helpers/test-chain.ts'
 import { type Base, makeBases, signAs } from './ledgers.ts'
 
 /*
- * A ledger before it is signed. A case first changes the ledger's statements, and then signs and chains them. So even
- * wrong statements have valid signatures.
+ * A model is a ledger before it is signed. A case first changes the ledger's statements, and then signs and chains
+ * them. So even wrong statements have valid signatures.
  */
 
 export type Entry = {

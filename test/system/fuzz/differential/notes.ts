@@ -18,8 +18,8 @@ import { sha256, type TestSigner } from '../../../helpers/test-chain.ts'
 import { seededSigner } from './ledgers.ts'
 
 /*
- * Makes checkpoints, honest or changed, that the log's key has signed. They also have lines of witnesses and of unknown
- * keys.
+ * This module makes checkpoints, honest or changed, that the log's key has signed. They also have lines of witnesses
+ * and of unknown keys.
  */
 
 const WITNESSES = [0, 1].map((i) => ({ name: `w${i}.example/w`, signer: seededSigner(120 + i) }))

@@ -6,8 +6,8 @@ import type { Made } from './case.ts'
 import { seededSigner } from './ledgers.ts'
 
 /*
- * Makes edge cases of Ed25519 keys and signatures: points of small order, other encodings, and S at multiples of the
- * group's order.
+ * This module makes edge cases of Ed25519 keys and signatures: points of small order, other encodings, and S at
+ * multiples of the group's order.
  */
 
 /** DER prefix of a 32-byte Ed25519 key. */
