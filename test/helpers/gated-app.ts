@@ -4,7 +4,7 @@ import type pg from 'pg'
 import type { Scope } from '../../src/ledgers/scopes.ts'
 import { type AppOptions, buildTestApp, expectStatus, type Test, type TestApp } from './app.ts'
 import { ALL_TESTS } from './at-end.ts'
-import { lendApp } from './lent-app.ts'
+import { lendApp, type Variant } from './lent-app.ts'
 import { addAgent, addAgentsWithKeys, addKey } from './more-keys.ts'
 import { sharedApp } from './shared-app.ts'
 import { makeTestWorker, openTestWorker, openWorkerPool } from './test-worker.ts'
@@ -101,8 +101,8 @@ export async function buildGatedApp(t: Test, options: AppOptions = {}): Promise<
 }
 
 /** Works like `buildGatedApp`, with an application that is reused (lent-app.ts). */
-export async function lendGatedApp(t: Test): Promise<GatedApp> {
-  return gateLedger(t, await lendApp(t))
+export async function lendGatedApp(t: Test, variant?: Variant): Promise<GatedApp> {
+  return gateLedger(t, await lendApp(t, variant))
 }
 
 let workerPool: pg.Pool | null = null

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { genericBody, type TestApp } from './app.ts'
-import { buildReleasedApp } from './released-app.ts'
+import { lendReleasedApp } from './released-app.ts'
 
-type Released = Awaited<ReturnType<typeof buildReleasedApp>>
+type Released = Awaited<ReturnType<typeof lendReleasedApp>>
 
 export const errorsOf = ({ logged }: Released) =>
   logged.filter(({ level }) => level === 'error').map(({ err }) => String(err))
@@ -23,8 +23,8 @@ export async function notarizeSingles(app: TestApp, count: number): Promise<stri
 }
 
 /** Builds a ledger of `count` records whose envelopes are in the archive and no longer in Postgres. */
-export async function buildLeft(t: Parameters<typeof buildReleasedApp>[0], count = 3) {
-  const released = await buildReleasedApp(t)
+export async function buildLeft(t: Parameters<typeof lendReleasedApp>[0], count = 3) {
+  const released = await lendReleasedApp(t)
   const ids = await notarizeSingles(released.app, count)
   await released.leave()
   assert.deepEqual([errorsOf(released), await released.leftEnvelopes()], [[], { 'record-notarized': count }])

@@ -13,11 +13,19 @@ import { createTestDatabase } from './database.ts'
 
 type Kept = {
   isLent: boolean
+  readonly variant: Variant
   readonly opened: OpenApp
   readonly pools: Map<string, pg.Pool>
   empty(): Promise<boolean>
   close(): Promise<void>
 }
+/** Lent applications that differ from others. Tests that pass the same object get the same application. */
+export type Variant = {
+  readonly environment?: Record<string, string>
+  /** SQL that changes the schema of the new database. Runs as superuser. */
+  readonly schema?: string
+}
+const PLAIN: Variant = {}
 const kept = new Set<Kept>()
 const lentBy = new WeakMap<Deps, Kept>()
 ALL_TESTS.after(async () => {
@@ -29,8 +37,8 @@ ALL_TESTS.after(async () => {
  * The application is returned after the test. The application is not lent again if the test changed the schema or the
  * initial rows (for example server keys), or patched a pool that stays open.
  */
-export async function lendApp(t: Test): Promise<TestApp> {
-  const lent = (await emptied()) ?? (await open(t.name))
+export async function lendApp(t: Test, variant: Variant = PLAIN): Promise<TestApp> {
+  const lent = (await emptied(variant)) ?? (await open(t.name, variant))
   lent.isLent = true
   // The database is emptied only when the application is lent again, because hooks that the test adds later must first
   // close the connections that the test opened.
@@ -56,9 +64,9 @@ export function lentPool(t: Test, app: TestApp, name: string | null, open: () =>
   return pool
 }
 
-async function emptied(): Promise<Kept | null> {
+async function emptied(variant: Variant): Promise<Kept | null> {
   for (const each of kept) {
-    if (each.isLent) continue
+    if (each.isLent || each.variant !== variant) continue
     if (await each.empty()) return each
     kept.delete(each)
     await each.close()
@@ -66,18 +74,21 @@ async function emptied(): Promise<Kept | null> {
   return null
 }
 
-async function open(name: string): Promise<Kept> {
+async function open(name: string, variant: Variant): Promise<Kept> {
   const cleanups: (() => Promise<void>)[] = []
   const owner: Test = { name, after: (cleanup) => void cleanups.push(cleanup) }
   const database = await createTestDatabase(owner)
-  const opened = await openApp(owner, { database })
+  const { environment = {}, schema = '' } = variant
+  const opened = await openApp(owner, { database, environment })
   const superuser = new pg.Client({ connectionString: database.superuserUrl })
   await superuser.connect()
+  await superuser.query(schema)
   const { filled, clear } = await tablesOf(superuser)
   const fingerprint = async () => (await superuser.query({ name: 'fingerprint', text: filled })).rows[0].print
   const before = await fingerprint()
   const each: Kept = {
     isLent: false,
+    variant,
     opened,
     pools: new Map(),
     async empty() {

@@ -12,11 +12,37 @@ import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { directoryStore } from '../../src/verify/archive/directory-store.ts'
 import { buildTestApp, type Test, type TestApp } from './app.ts'
 import { openArchiver } from './archiver.ts'
+import { ALL_TESTS } from './at-end.ts'
 import { testDatabase } from './connect.ts'
 import { TEST_MASTER_KEY } from './database.ts'
+import { lendApp, type Variant } from './lent-app.ts'
 import { temporaryFiles } from './temporary-files.ts'
 
 type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly chunks?: number }
+
+let shared: { readonly root: string; readonly variant: Variant } | null = null
+
+/** Returns the directory of all archives of the process, and the applications that read it. */
+function sharedArchives() {
+  if (shared) return shared
+  const root = temporaryFiles({ after: (cleanup) => ALL_TESTS.after(async () => cleanup()) }).directory
+  shared = { root, variant: { environment: archiveIn(root) } }
+  return shared
+}
+
+const archiveIn = (root: string) => ({ TALLYSTICK_ARCHIVE: `file://${root}` })
+
+/**
+ * Lends an application that reads the archive. The application has a new reader, so that neither an outage nor cached
+ * objects of an earlier test have an effect. Also returns what `openReleased` returns.
+ */
+export async function lendReleasedApp(t: Test) {
+  const { root, variant } = sharedArchives()
+  const app = await lendApp(t, variant)
+  const released = await openReleased(t, app, root)
+  Object.assign(app.deps.readPool, { archive: released.deps.openContent() })
+  return { app, ...released }
+}
 
 /**
  * Builds an application that reads the archive. Also returns the worker's functions that archive its ledger's content
@@ -24,7 +50,7 @@ type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly
  */
 export async function buildReleasedApp(t: Test) {
   const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
-  const app = await buildTestApp(t, { environment: { TALLYSTICK_ARCHIVE: `file://${root}` } })
+  const app = await buildTestApp(t, { environment: archiveIn(root) })
   return { app, ...(await openReleased(t, app, root)) }
 }
 

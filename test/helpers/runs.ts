@@ -7,8 +7,11 @@ export function sampled<Case>(cases: readonly Case[], step: number): readonly Ca
   return process.env['CI'] !== undefined ? cases : cases.filter((_, i) => i % step === 0)
 }
 
-/** Returns the number of runs of a property: `inCi` if `CI` is set, fewer elsewhere. */
-export function runs(inCi: number): number {
+/**
+ * Returns the number of runs of a property: `inCi` if `CI` is set, fewer elsewhere. `localMin`: fewest runs elsewhere;
+ * a test whose runs take hundreds of milliseconds passes less than the default.
+ */
+export function runs(inCi: number, localMin = LOCAL_RUNS_MIN): number {
   if (process.env['CI'] !== undefined) return inCi
-  return Math.min(inCi, Math.max(LOCAL_RUNS_MIN, Math.ceil(inCi * LOCAL_PART)))
+  return Math.min(inCi, Math.max(localMin, Math.ceil(inCi * LOCAL_PART)))
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { openClient } from '../../src/db/connect/client.ts'
 import type { Uuid } from '../../src/proof/ids.ts'
-import { database } from '../../src/verify/database.ts'
+import { database, databaseOf } from '../../src/verify/database.ts'
+import type { LedgerSource } from '../../src/verify/source.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import type { Test } from './app.ts'
 
 export type Tampered = {
   sql<T extends object>(text: string, values?: unknown[]): Promise<T[]>
@@ -12,7 +15,44 @@ export async function verdictOf(
   ledger: string,
   checkpoints: readonly string[] = [],
 ): Promise<string> {
-  const report = await verifyLedger(database(superuserUrl, ledger), { threads: 1, checkpoints })
+  return verdictOn(database(superuserUrl, ledger), checkpoints)
+}
+
+/** Verifies a ledger after changes that are rolled back. */
+export type Tampering = {
+  verdictAfter(
+    change: (tampered: Tampered) => Promise<unknown>,
+    ledger: string,
+    checkpoints?: readonly string[],
+  ): Promise<string>
+}
+
+/**
+ * Opens a connection that changes rows, verifies and rolls back, all in one transaction. A connection and a copy of the
+ * tables for each change would take most of the time of a test with many changes.
+ */
+export async function openTampering(t: Test, superuserUrl: string): Promise<Tampering> {
+  const client = await openClient(superuserUrl)
+  t.after(() => client.end())
+  const tampered = {
+    sql: async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows,
+  } as Tampered
+  return {
+    async verdictAfter(change, ledger, checkpoints = []) {
+      // The same settings as in openSnapshot.
+      await client.query('begin; set local enable_seqscan = off; set local jit = off')
+      try {
+        await change(tampered)
+        return await verdictOn(databaseOf(client, ledger, 'the changed database'), checkpoints)
+      } finally {
+        await client.query('rollback')
+      }
+    },
+  }
+}
+
+async function verdictOn(source: LedgerSource, checkpoints: readonly string[]): Promise<string> {
+  const report = await verifyLedger(source, { threads: 1, checkpoints })
   if (report.ok) return 'OK'
   return `seq=${report.failure?.seq} ${report.failure?.code}: ${report.failure?.reason}`
 }

@@ -4,20 +4,15 @@ import pg from 'pg'
 
 /** Maximum time in ms of a wait. On a busy machine, one slice of the event loop has taken 20 s. */
 const WAIT_MS_MAX = 60_000
-/** Delays in ms between two polls. They grow, because many conditions are queries, and some waits take seconds. */
-const POLL_MS_MIN = 5
-const POLL_MS_MAX = 25
-const POLL_GROWTH = 1.1
+/** Pauses in ms between two checks. The pause grows with the wait, because most conditions send a request. */
+const PAUSE_MS = { min: 5, max: 50, part: 0.1 }
 
 export async function until(condition: () => Promise<boolean> | boolean, msMax = WAIT_MS_MAX): Promise<void> {
-  const giveUpAt = Date.now() + msMax
-  for (
-    let delayMs = POLL_MS_MIN;
-    !(await condition());
-    delayMs = Math.min(POLL_MS_MAX, delayMs * POLL_GROWTH)
-  ) {
-    if (Date.now() > giveUpAt) throw new Error(`it did not happen within ${msMax} ms`)
-    await sleep(delayMs)
+  const startedAt = Date.now()
+  while (!(await condition())) {
+    const waitedMs = Date.now() - startedAt
+    if (waitedMs > msMax) throw new Error(`it did not happen within ${msMax} ms`)
+    await sleep(Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, PAUSE_MS.part * waitedMs)))
   }
 }
 

@@ -117,7 +117,7 @@ test('what was erased of batches comes out of no reader, and all else as it went
           })
       }
     }),
-    { numRuns: runs(12), endOnFailure: true },
+    { numRuns: runs(12, 2), endOnFailure: true },
   )
 })
 

@@ -6,6 +6,7 @@ import { openEraser } from '../helpers/eraser.ts'
 import { sharedGatedApp } from '../helpers/gated-app.ts'
 import { documentsOf, eraseAt, makePersonalGated } from '../helpers/personal-gated.ts'
 import { assertIntact, erase, linesOf, PERSONAL, postBatch, SECRET } from '../helpers/personal-records.ts'
+import { runs } from '../helpers/runs.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
 test('an export verifies, whatever is erased while it is made', async (t) => {
@@ -95,8 +96,10 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
   )
 
   await t.test('at any moment, with a worker at work', async (t) => {
-    const ids = await Promise.all(Array.from({ length: 40 }, async () => (await app.notarize(PERSONAL)).id))
-    const batches = await Promise.all([postBatch(app, 20), postBatch(app, 20)])
+    const ids = await Promise.all(
+      Array.from({ length: runs(40, 12) }, async () => (await app.notarize(PERSONAL)).id),
+    )
+    const batches = await Promise.all([postBatch(app, runs(20)), postBatch(app, runs(20))])
     const items = batches.flatMap((batch) => batch.json().records.map((one: { id: string }) => one.id))
     const left = [...ids, ...items].sort(() => Math.random() - 0.5)
     const step = async () => {

@@ -206,7 +206,7 @@ test('any requests, one after another, are answered as the model says', async ()
         }
       }
     }),
-    { numRuns: 15, endOnFailure: true },
+    { numRuns: runs(50), endOnFailure: true },
   )
   await assertVerifies(app)
   const wanted = [

@@ -22,15 +22,15 @@ import { sharedApp } from '../helpers/shared-app.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
 /*
- * Sends 100 spans or logs over HTTP, one of them with a bad value. The other 99 must be recorded. The bad one must be
+ * Sends 10 spans or logs over HTTP, one of them with a bad value. The other 9 must be recorded. The bad one must be
  * recorded too, or be named in `partialSuccess`.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 type Payload = any
 
-const ITEMS = 100
-const ODD = 50
+const ITEMS = 10
+const ODD = 5
 const END = 1_790_000_000_000_000_000n
 const SIGNALS: Signal[] = ['traces', 'logs']
 const text = (value: string): Value => ({ text: Buffer.from(value) })

@@ -25,14 +25,7 @@ import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { kidOf, makeRotator, rotateKey } from '../followers/rotation/rotation.ts'
 import { addSigningKey, signedBatch, signedRecord, signingOf } from '../helpers/agent-signer.ts'
-import {
-  buildTestApp,
-  expectStatus,
-  genericBody,
-  OPERATOR_KEY,
-  openApp,
-  type TestApp,
-} from '../helpers/app.ts'
+import { expectStatus, genericBody, OPERATOR_KEY, openApp, type TestApp } from '../helpers/app.ts'
 import { openArchiver } from '../helpers/archiver.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
@@ -42,6 +35,7 @@ import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../helpe
 import { openEraser } from '../helpers/eraser.ts'
 import { fullItem, fullRecord } from '../helpers/every-member.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
+import { lendApp } from '../helpers/lent-app.ts'
 import { makePeers } from '../helpers/peered-chains.ts'
 import { documentsOf, makePersonalGated } from '../helpers/personal-gated.ts'
 import { ERASE, erase, PERSONAL, postBatch } from '../helpers/personal-records.ts'
@@ -276,7 +270,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
 
 /** Makes a small ledger and archives it in two steps. `between` is called between the two steps. */
 async function archived(t: TestContext, between = async (_: TestApp) => {}) {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   const files = temporaryFiles(t)
   await app.notarize(PERSONAL)

@@ -30,7 +30,7 @@ import {
   writeContent,
   writeRecords,
 } from '../helpers/stored-chunks.ts'
-import { dropDefences, keepTable, restoreTable, verdictOf } from '../helpers/tamper.ts'
+import { dropDefences, openTampering, verdictOf } from '../helpers/tamper.ts'
 
 /* In these tests a database owner without a signing key changes stored batches. */
 
@@ -44,8 +44,12 @@ type BatchApp = TestApp & { readonly first: Uuid; readonly chunks: readonly Stor
  */
 type ErasedApp = BatchApp & { readonly erasedAt: number; readonly before: StoredChunk }
 
-/** Makes a batch of three chunks. The first two chunks are full. The two records of the last chunk have all members. */
-async function setUp(t: TestContext): Promise<BatchApp> {
+/**
+ * Makes a batch of three chunks, and another batch. The first two chunks are full. The two records of the last chunk
+ * have all members. With `isSmall` the ledger has only these two records, because some tests verify it hundreds of
+ * times.
+ */
+async function setUp(t: TestContext, isSmall = false): Promise<BatchApp> {
   const app = await buildTestApp(t)
   const { id: parent } = await app.notarize()
   const everything = (n: number) => ({
@@ -57,13 +61,13 @@ async function setUp(t: TestContext): Promise<BatchApp> {
     traceparent: TRACEPARENT,
     metadata: { free: `of ${n}` },
   })
-  const records = Array.from({ length: 128 }, (_, n) => genericBody({ n }))
-  await notarizeBatch(app, [...records, everything(1), everything(2)], 'first')
-  await notarizeBatch(app, records, 'second')
+  const others = isSmall ? [] : Array.from({ length: 128 }, (_, n) => genericBody({ n }))
+  await notarizeBatch(app, [...others, everything(1), everything(2)], 'first')
+  if (!isSmall) await notarizeBatch(app, others, 'second')
   const chunks = await listStoredChunks(app)
   assert.deepEqual(
     chunks.map(({ count }) => count),
-    [64, 64, 2, 64, 64],
+    isSmall ? [2] : [64, 64, 2, 64, 64],
   )
   return { ...app, chunks, first: chunks[0]!.firstRecordId }
 }
@@ -94,10 +98,9 @@ test('verifies the chunks of batches on several threads, and counts their record
 })
 
 test('verifies every byte of a chunk, and lists metadata as no evidence', { timeout: 120_000 }, async (t) => {
-  const app = await setUp(t)
-  const last = recordIdAt(app.first, 128)
-  await takeAway(app, last, await orderErasure(app, last))
-  const chunk = (await listStoredChunks(app))[2]!
+  const app = await setUp(t, true)
+  await takeAway(app, app.first, await orderErasure(app, app.first))
+  const chunk = (await listStoredChunks(app))[0]!
   const verifyWith = await makeVerifierWith(app, chunk)
   const [erased, whole] = decodeChunk(chunk.content, chunk.count)
   assert.equal(typeof erased!.document.erasedSeq, 'number')
@@ -117,8 +120,8 @@ test('verifies every byte of a chunk, and lists metadata as no evidence', { time
 })
 
 test('takes no byte of a compressed chunk for another content', async (t) => {
-  const app = await setUp(t)
-  const chunk = app.chunks[2]!
+  const app = await setUp(t, true)
+  const chunk = app.chunks[0]!
   const verifyWith = await makeVerifierWith(app, chunk)
   const { content } = chunk
   for (let at = 0; at < content.length; at++) {
@@ -148,7 +151,7 @@ async function makeVerifierWith(
     const verify = await makeRangeVerifier({ keys, documents: 'all' })
     const { lines, rows } = await readRange(client, app.ledgerId, head)
     const columns = parseColumns(rows.columns)
-    const of = columns.findIndex(({ chunks }) => chunks.length === 3)
+    const of = columns.findIndex(({ chunks }) => chunks.length > 0)
     const before = columns[of]!.chunks.slice(0, changed.chunk)
     const start = before.reduce((sum, { contentBytes }) => sum + contentBytes, 0)
     return (content) => {
@@ -407,21 +410,15 @@ const FAULTS: [what: string, change: Change, finding: RegExp][] = [
   ],
 ]
 
-const TABLES = ['entries', 'chain_heads', 'batch_chunks', 'batch_keys', 'erasures', 'idempotency_keys']
-
 test('finds what the owner of the database changes of a batch', { timeout: 120_000 }, async (t) => {
   const app = await setUpErased(t)
   await dropDefences(app)
+  const { verdictAfter } = await openTampering(t, app.database.superuserUrl)
   assert.equal(await verdict(app), 'OK')
   for (const [what, change, finding] of FAULTS) {
     await t.test(what, async () => {
-      for (const table of TABLES) await keepTable(app, table)
-      try {
-        await change(app)
-        assert.match(await verdict(app), finding)
-      } finally {
-        for (const table of TABLES) await restoreTable(app, table)
-      }
+      const found = await verdictAfter(({ sql }) => change({ ...app, sql }), app.ledger.ledger.id)
+      assert.match(found, finding)
     })
   }
   await t.test('and all of it was restored', async () => assert.equal(await verdict(app), 'OK'))

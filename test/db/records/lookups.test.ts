@@ -8,13 +8,13 @@ import { Lookups } from '../../../src/db/records/lookups.ts'
 import { parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { postBatch } from '../../helpers/personal-records.ts'
-import { buildReleasedApp } from '../../helpers/released-app.ts'
+import { lendReleasedApp } from '../../helpers/released-app.ts'
 import { until } from '../../helpers/wait.ts'
 
 const UNHURRIED_MS = 10_000
 
 test('a slow archive holds up those who ask for what lies there, and nobody else', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await notarizeBatch(app, 70)
   await released.leave()
@@ -56,7 +56,7 @@ test('a slow archive holds up those who ask for what lies there, and nobody else
 })
 
 test('look-ups that share a query fail each by themselves', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app } = released
   const ids = await notarizeBatch(app, 2)
   await released.leave()

@@ -28,11 +28,11 @@ import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { openEraser, takenAway } from '../../helpers/eraser.ts'
 import { erase, linesOf } from '../../helpers/personal-records.ts'
-import { buildReleasedApp } from '../../helpers/released-app.ts'
+import { lendReleasedApp } from '../../helpers/released-app.ts'
 import { until } from '../../helpers/wait.ts'
 import { makeWebhook } from '../../helpers/webhooks.ts'
 
-type Released = Awaited<ReturnType<typeof buildReleasedApp>>
+type Released = Awaited<ReturnType<typeof lendReleasedApp>>
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const SECRET = 'a-name-that-must-go'
@@ -85,8 +85,8 @@ const errorsOf = ({ logged }: Released) =>
   logged.filter(({ level }) => level === 'error').map(({ err }) => String(err))
 
 /** Builds a ledger whose batch is only in the archive. */
-async function buildLeft(t: Parameters<typeof buildReleasedApp>[0]) {
-  const released = await buildReleasedApp(t)
+async function buildLeft(t: Parameters<typeof lendReleasedApp>[0]) {
+  const released = await lendReleasedApp(t)
   const ids = await postBatch(released.app)
   await released.leave()
   assert.deepEqual([errorsOf(released), await released.chunks()], [[], [0, 2]])
@@ -105,7 +105,7 @@ async function objectOf({ directory }: Released, kind: 'lines' | 'documents'): P
 }
 
 test('what has left Postgres is answered by the same routes, byte for byte, and verifies', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app } = released
   const ids = await postBatch(app)
   await released.archiver.run()
@@ -219,7 +219,7 @@ test('a released document is erased: nobody reads it any more, and its neighbour
 })
 
 test('two erasures at one time in a chunk that has left and has no metadata hear of each other', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, masterKey } = released
   const records = Array.from({ length: 3 }, (_, i) => ({
     ...genericBody({ i }),
@@ -287,7 +287,7 @@ test('while the archive is away, erasures of records of batches are carried out 
 })
 
 test('a document that was erased before its batch left is erased afterwards', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app } = released
   const ids = await postBatch(app)
   const eraser = openEraser(t, app)
@@ -305,7 +305,7 @@ test('a document that was erased before its batch left is erased afterwards', as
 })
 
 test('content stays while somebody needs it', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await postBatch(app)
   const stays = async (why: string) => {
@@ -337,7 +337,7 @@ test('content stays while somebody needs it', async (t) => {
 })
 
 test('content stays if the archive has lost it, or has another one', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   await postBatch(app)
   await released.archiver.run()
@@ -366,7 +366,7 @@ test('content stays if the archive has lost it, or has another one', async (t) =
 })
 
 test('a chunk that is erased while it is compared stays, and leaves with the next round', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await postBatch(app)
   const eraser = openEraser(t, app)
@@ -399,7 +399,7 @@ test('a chunk that is erased while it is compared stays, and leaves with the nex
 })
 
 test('a worker that is killed between two chunks is gone on from', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await postBatch(app, 1_100)
   await released.archiver.run()
@@ -422,7 +422,7 @@ test('a worker that is killed between two chunks is gone on from', async (t) => 
 })
 
 test('a server or worker that is not told of the archive says at its start that content lies there', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app } = released
   const { apiUrl, workerUrl } = app.database
   const warnings = async (environment: Record<string, string> = {}) => {
@@ -447,7 +447,7 @@ test('a server or worker that is not told of the archive says at its start that 
 })
 
 test('a piece that is leaving is written once, and nothing more of it leaves while its ledger is moved', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await postBatch(app)
   await released.archiver.run()
@@ -481,7 +481,7 @@ test('a piece that is leaving is written once, and nothing more of it leaves whi
  * returns true if the read takes the whole time of a round.
  */
 async function buildSlow(t: TestContext, isSlow: (read: number) => boolean) {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   for (let n = 0; n < 2; n++) await postBatch(app, 1_100)
   await released.archiver.run()
@@ -522,7 +522,7 @@ test('a piece that takes all of a round to fetch is not fetched again for each f
 })
 
 test('an export that is under way while content leaves goes on', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   await postBatch(app, 1_100)
   await postBatch(app, 70)
@@ -540,7 +540,7 @@ test('an export that is under way while content leaves goes on', async (t) => {
 })
 
 test('nobody takes content out of Postgres that no archive has', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   await postBatch(app)
   const release = () =>

@@ -19,13 +19,13 @@ import { openEraser } from '../../helpers/eraser.ts'
 import { gateLedger } from '../../helpers/gated-app.ts'
 import { answersOf, buildLeft, errorsOf, notarizeSingles } from '../../helpers/left-envelopes.ts'
 import { erase } from '../../helpers/personal-records.ts'
-import { buildReleasedApp } from '../../helpers/released-app.ts'
+import { lendReleasedApp } from '../../helpers/released-app.ts'
 import { until } from '../../helpers/wait.ts'
 
 const KEY = { 'idempotency-key': 'once' }
 
 test('envelopes that have left Postgres are answered by every route that reads, byte for byte', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const app = await gateLedger(t, released.app)
   const key = await addSigningKey(app)
   const signed = await app.notarize(signedRecord(key, signingOf(app)))
@@ -122,7 +122,7 @@ test('while the archive is away what needs an envelope is refused, and records, 
 })
 
 test('a repeated request whose entry has left is answered as before', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app } = released
   const once = await app.notarize(genericBody({ once: true }), { headers: KEY })
   await released.leave()
@@ -131,7 +131,7 @@ test('a repeated request whose entry has left is answered as before', async (t) 
 })
 
 test('a request reads each bundle once, and an export that is under way while envelopes leave goes on', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   await notarizeSingles(app, 600)
   await released.archiver.run()
@@ -160,7 +160,7 @@ test('a request reads each bundle once, and an export that is under way while en
 })
 
 test('nobody takes an envelope out of Postgres that no archive has, or puts another one there', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   await notarizeSingles(app, 2)
   const release = (leaf: string) =>

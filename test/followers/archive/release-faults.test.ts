@@ -16,7 +16,7 @@ import { expectStatus, type TestApp } from '../../helpers/app.ts'
 import { endsWithTests } from '../../helpers/children.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { answersOf, buildLeft, errorsOf, notarizeSingles } from '../../helpers/left-envelopes.ts'
-import { buildReleasedApp } from '../../helpers/released-app.ts'
+import { lendReleasedApp } from '../../helpers/released-app.ts'
 import { until } from '../../helpers/wait.ts'
 
 test('a bundle that is changed or missing is found, nothing of it is shown, and it is read anew once it is put back', async (t) => {
@@ -77,7 +77,7 @@ test('an archive that never answers keeps nobody from events whose envelopes are
 })
 
 test('envelopes stay if the archive has lost their bundle, or has another one', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps, directory } = released
   await notarizeSingles(app, 3)
   await released.archiver.run()
@@ -105,7 +105,7 @@ test('envelopes stay if the archive has lost their bundle, or has another one', 
 })
 
 test('a worker that is killed between two bundles is gone on from', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, deps } = released
   const ids = await notarizeSingles(app, 2 * TILE_HASHES)
   await released.archiver.run()
@@ -134,7 +134,7 @@ test('a worker that is killed between two bundles is gone on from', async (t) =>
 })
 
 test('a worker that is killed by SIGKILL while envelopes leave is gone on from', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app, directory } = released
   const ids = await notarizeSingles(app, 2 * TILE_HASHES)
   await released.archiver.run()

@@ -22,15 +22,19 @@ import { type AuditTest, auditOf, followAll, openFaults, undefended } from './se
 
 type Attacked = AuditTest<GatedApp>
 
+/** A database without the unique index and the checks of gated records. */
+const UNGUARDED = {
+  schema: `drop index tallystick.entries_by_record;
+    do $$ declare drops text; begin
+      select string_agg(format('alter table %s drop constraint %I', conrelid::regclass, conname), ';') into drops
+      from pg_constraint
+      where contype = 'c' and conrelid in ('tallystick.gated_records'::regclass, 'tallystick.documents'::regclass);
+      execute drops;
+    end $$`,
+}
+
 async function setUp(t: TestContext): Promise<Attacked> {
-  const audit = await auditOf(t, await lendGatedApp(t))
-  await audit.app.sql('drop index tallystick.entries_by_record')
-  const checks = await audit.app.sql<{ sql: string }>(
-    `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as sql from pg_constraint
-     where contype = 'c' and conrelid in ('tallystick.gated_records'::regclass, 'tallystick.documents'::regclass)`,
-  )
-  for (const { sql } of checks) await audit.app.sql(sql)
-  return audit
+  return auditOf(t, await lendGatedApp(t, UNGUARDED))
 }
 
 async function findFailure(source: LedgerSource): Promise<VerifyFailure | null> {

@@ -14,8 +14,9 @@ import { parseVerifierKey, verifyCheckpoint } from '../../../src/proof/tree/chec
 import { merkleRoot } from '../../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
 import type { Test, TestApp } from '../../helpers/app.ts'
+import { unguarded } from '../../helpers/checkpoints.ts'
 import { openTestPool } from '../../helpers/connect.ts'
-import { lendApp } from '../../helpers/lent-app.ts'
+import { lendApp, lentPool } from '../../helpers/lent-app.ts'
 import { makePublisher, type Publisher } from '../../helpers/publisher.ts'
 
 const { sha256 } = nativeProviders
@@ -169,14 +170,15 @@ test('a ledger that contradicts its kept checkpoint gets no more of them; the ot
 
 test('ledgers that are left alone for a while begin no round at once, and take the place of no other', async (t) => {
   const { app, worker } = await setUp(t)
-  await app.sql('alter table tallystick.chain_heads disable trigger user')
+  await unguarded(
+    app,
+    `insert into tallystick.chain_heads
+     select (jsonb_populate_record(h, jsonb_build_object('ledger_id', gen_random_uuid()))).*
+     from tallystick.chain_heads h, generate_series(1, ${CHECKPOINT_LEDGERS_PER_ROUND})`,
+  )
   const faulty = await app.sql<{ id: Uuid }>(
-    `with heads as (select h from tallystick.chain_heads h, generate_series(1, ${CHECKPOINT_LEDGERS_PER_ROUND})),
-       added as (
-         insert into tallystick.chain_heads
-         select (jsonb_populate_record(h, jsonb_build_object('ledger_id', gen_random_uuid()))).* from heads
-         returning ledger_id as id)
-     select id from added`,
+    'select ledger_id as id from tallystick.chain_heads where ledger_id <> $1',
+    [app.ledgerId],
   )
   for (const { id } of faulty) worker.faulty.pause(formatId('led', id))
   assert.equal(await publishCheckpoints(worker), false)
@@ -188,11 +190,8 @@ test('ledgers that are left alone for a while begin no round at once, and take t
 async function setUp(t: Test): Promise<{ app: TestApp; worker: Publisher; dir: string }> {
   const app = await lendApp(t)
   const dir = await mkdtemp(join(tmpdir(), 'tallystick-kept-'))
-  const pool = openTestPool(app.database.workerUrl, { max: 4 })
-  t.after(async () => {
-    await pool.end()
-    await rm(dir, { recursive: true })
-  })
+  const pool = lentPool(t, app, 'publish', () => openTestPool(app.database.workerUrl, { max: 4 }))
+  t.after(() => rm(dir, { recursive: true }))
   return { app, worker: await makePublisher(pool, dir), dir }
 }
 
@@ -201,8 +200,10 @@ test('a stored tree that is not the one that was signed is not signed on', async
   await publishCheckpoints(worker)
   await app.notarize()
   await makeOlder(app)
-  await app.sql('alter table tallystick.tree_frontiers disable trigger user')
-  await app.sql('update tallystick.tree_frontiers set hashes = set_byte(hashes, 0, get_byte(hashes, 0) # 1)')
+  await unguarded(
+    app,
+    'update tallystick.tree_frontiers set hashes = set_byte(hashes, 0, get_byte(hashes, 0) # 1)',
+  )
   await publishCheckpoints(worker)
   assert.equal((await checkpoints(app)).length, 1)
   assert.match((worker.logged[0] as { err: Error }).err.message, /differs from its checkpoint of 3 entries/)
@@ -215,9 +216,7 @@ async function checkpoints(app: TestApp) {
 }
 
 async function makeOlder(app: TestApp): Promise<void> {
-  await app.sql('alter table tallystick.checkpoints disable trigger user')
-  await app.sql("update tallystick.checkpoints set published_at = published_at - interval '2 seconds'")
-  await app.sql('alter table tallystick.checkpoints enable trigger user')
+  await unguarded(app, "update tallystick.checkpoints set published_at = published_at - interval '2 seconds'")
 }
 
 async function notarizeMany(app: TestApp, count: number): Promise<void> {

@@ -12,6 +12,7 @@ import { exportFile } from '../../../src/verify/export-file.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import type { Test, TestApp } from '../../helpers/app.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
+import { unguarded } from '../../helpers/checkpoints.ts'
 import { openTestPool } from '../../helpers/connect.ts'
 import { TEST_MASTER_KEY } from '../../helpers/database.ts'
 import { lendApp } from '../../helpers/lent-app.ts'
@@ -128,10 +129,10 @@ async function makePublish(t: Test, app: TestApp): Promise<() => Promise<string>
   t.after(() => pool.end())
   const publisher = await makePublisher(pool, temporaryDir())
   return async () => {
-    await app.sql('alter table tallystick.checkpoints disable trigger user')
-    await app.sql("update tallystick.checkpoints set published_at = published_at - interval '2 seconds'")
-    await app.sql('alter table tallystick.checkpoints enable trigger user')
-    await app.sql('alter table tallystick.checkpoints enable always trigger proven_session')
+    await unguarded(
+      app,
+      "update tallystick.checkpoints set published_at = published_at - interval '2 seconds'",
+    )
     await publishCheckpoints(publisher)
     return (await app.send('GET', '/v1/checkpoints/latest')).body
   }

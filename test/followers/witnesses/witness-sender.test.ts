@@ -15,7 +15,7 @@ import { makeNoteKey, parseNote, signatureLine } from '../../../src/proof/tree/n
 import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
 import { makePublish, unguarded } from '../../helpers/checkpoints.ts'
 import { openTestPool } from '../../helpers/connect.ts'
-import { lendApp } from '../../helpers/lent-app.ts'
+import { lendApp, lentPool } from '../../helpers/lent-app.ts'
 import { startImpostor, startWitness } from '../../helpers/witness.ts'
 
 const { sha256 } = nativeProviders
@@ -23,13 +23,12 @@ const { sha256 } = nativeProviders
 async function setUp(t: TestContext) {
   const app = await lendApp(t)
   const publish = await makePublish(t, app)
-  const pool = openTestPool(app.database.workerUrl, { max: 4 })
+  const pool = lentPool(t, app, 'witnesses', () => openTestPool(app.database.workerUrl, { max: 4 }))
   const connector = new Connector({ allowances: parseAllowances('127.0.0.0/8') })
   const stop = new AbortController()
-  t.after(async () => {
+  t.after(() => {
     stop.abort()
     connector.close()
-    await pool.end()
   })
   const seen: string[] = []
   const logged: string[] = []

@@ -142,6 +142,7 @@ test('a stream of events', async (t) => {
 test('streams of events of many', async (t) => {
   const app = await buildTestApp(t)
   const { tail } = await setUp(t, app)
+  const tails: TestTail[] = []
 
   await t.test('show each what it may see, though they stand at the same place', async () => {
     const agent = await addAgent(app, 'performer')
@@ -173,29 +174,26 @@ test('streams of events of many', async (t) => {
     for (const each of tails) each.close()
   })
 
-  await t.test('on one ledger, 200 of them, are told of an append within a second', async () => {
-    const tails = await Promise.all(Array.from({ length: 200 }, () => tail()))
+  await t.test('on one ledger, as many as it may have, are told of an append within a second', async () => {
+    await until(async () => (await openTails(app)) === 0)
+    while (tails.length < EVENTS_TAILS_PER_LEDGER_MAX)
+      tails.push(...(await Promise.all(Array.from({ length: 50 }, () => tail()))))
+    assert.ok(tails.every(({ response }) => response.statusCode === 200))
     await until(() => tails.every(({ lastEventId }) => lastEventId() !== ''))
     const slowest: number[] = []
-    for (let round = 1; round <= 5; round++) {
+    for (let round = 1; round <= 3; round++) {
       await app.notarize(genericBody({ round }))
       const appendedAt = performance.now()
       await until(() => tails.every(({ events }) => events.length === round))
       slowest.push(Math.max(...tails.map(({ events }) => events.at(-1)!.atMs - appendedAt)))
       await sleep(Math.random() * 200)
     }
-    for (const each of tails) each.close()
-    t.diagnostic(`the slowest of 200 tails: ${slowest.map(Math.round).join(', ')} ms`)
+    t.diagnostic(`the slowest of the tails: ${slowest.map(Math.round).join(', ')} ms`)
     // The minimum of several rounds counts, because a busy machine may delay a round.
     assert.ok(Math.min(...slowest) < 1_000, `${slowest} ms`)
   })
 
   await t.test('are bounded by ledger, and each that ends makes room for another', async () => {
-    await until(async () => (await openTails(app)) === 0)
-    const tails: TestTail[] = []
-    while (tails.length < EVENTS_TAILS_PER_LEDGER_MAX)
-      tails.push(...(await Promise.all(Array.from({ length: 50 }, () => tail()))))
-    assert.ok(tails.every(({ response }) => response.statusCode === 200))
     assert.equal(await openTails(app), EVENTS_TAILS_PER_LEDGER_MAX)
     const refused = await tail()
     assert.deepEqual([refused.response.statusCode, refused.response.headers['retry-after']], [503, '1'])

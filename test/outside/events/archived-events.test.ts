@@ -10,7 +10,7 @@ import { parseId } from '../../../src/proof/ids.ts'
 import { TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
 import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { addAgent } from '../../helpers/more-keys.ts'
-import { buildReleasedApp } from '../../helpers/released-app.ts'
+import { lendReleasedApp } from '../../helpers/released-app.ts'
 
 const BEGINNING = { seq: 0, eventsDelivered: 0, checkpoint: 0 }
 const RECORDS = { ...ALL_EVENTS, events: new Set(['record.recorded']) } as WantedEvents
@@ -46,7 +46,7 @@ async function readerOf({ deps, ledgerId }: TestApp) {
 }
 
 test('a page of events needs few bundles of the archive, and those alone in which is what is told', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app } = released
   const agent = await addAgent(app, 'nobody')
   const count = EVENT_OBJECTS_PER_PAGE * TILE_HASHES + 20
@@ -85,7 +85,7 @@ test('a page of events needs few bundles of the archive, and those alone in whic
 })
 
 test('a page of events needs few pieces of the archive', async (t) => {
-  const released = await buildReleasedApp(t)
+  const released = await lendReleasedApp(t)
   const { app } = released
   const type = { name: 'note', version: 1, payloadSchema: { type: 'object' } }
   expectStatus(201, await app.send('POST', '/v1/types', { body: type }))

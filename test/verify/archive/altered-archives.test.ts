@@ -59,11 +59,16 @@ for (const [about, code, alter] of ALTERATIONS)
     for (const given of [keys, null]) assert.equal(await verdictOf(readerOf(alter(editor)), given), code)
   })
 
+/** An altered object, an object that is too large, and an object that is missing. */
+const READ_EACH_WAY = ['a byte behind a bundle', 'a bomb', 'an object that is missing']
+
 test('an altered archive is refused by whichever way it is read: a directory, a web server, a bucket', async (t) => {
   const served = { files }
   const readers = { web: await webServer(t, served), bucket: await bucket(t, served) }
   const { directory } = temporaryFiles(t)
-  for (const [about, code, alter] of ALTERATIONS) {
+  const altered = ALTERATIONS.filter(([about]) => READ_EACH_WAY.includes(about))
+  assert.equal(altered.length, READ_EACH_WAY.length)
+  for (const [about, code, alter] of altered) {
     served.files = alter(editor)
     const place = join(directory, 'archive')
     for (const [name, bytes] of served.files) {
@@ -91,7 +96,7 @@ test('no value of a member of a seal breaks the verifier, and none but a hint is
 test('no region of an object can be changed, cut or extended, whether its seal names it so or not', async () => {
   for (const [name, bytes] of files) {
     if (name.startsWith('seals/')) continue
-    for (let at = 0; at <= bytes.length; at += Math.max(1, Math.floor(bytes.length / 8)))
+    for (let at = 0; at <= bytes.length; at += Math.max(1, Math.floor(bytes.length / 4)))
       for (const changed of [
         Buffer.concat([bytes.subarray(0, at), Buffer.from('x'), bytes.subarray(at)]),
         bytes.subarray(0, Math.min(at, bytes.length - 1)),
