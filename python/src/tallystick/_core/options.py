@@ -75,8 +75,7 @@ class Call:
 
     @property
     def said(self) -> StepOptions:
-        """The options of the call, as StepOptions. This type includes the options of all other calls.
-        """
+        """The options of the call, as StepOptions. This type includes the options of all other calls."""
         return cast(StepOptions, self.options)
 
 
